@@ -51,6 +51,7 @@ async function start() {
             ui.toasts.welcome();
         }
         void chatOpened(app);
+        void app.events.reportErrors(() => app.trash.prune());
     }
     performance.mark('forklore:ready');
 }

@@ -25,8 +25,9 @@ export class RequestRouter {
      * @param {import('./features/repair/findings.js').Findings} parts.findings
      * @param {import('./features/timelines/timelines.js').Timelines} parts.timelines
      * @param {import('./features/timelines/message_marks.js').MessageMarks} parts.messageMarks
+     * @param {import('./features/trash/trash.js').Trash} parts.trash
      */
-    constructor({ host, core, settings, events, changes, cleanup, childSaves, queueWait, sceneCheckpoints, guard, lineage, recorder, renames, findings, timelines, messageMarks }) {
+    constructor({ host, core, settings, events, changes, cleanup, childSaves, queueWait, sceneCheckpoints, guard, lineage, recorder, renames, findings, timelines, messageMarks, trash }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
@@ -43,6 +44,7 @@ export class RequestRouter {
         this.findings = findings;
         this.timelines = timelines;
         this.messageMarks = messageMarks;
+        this.trash = trash;
     }
 
     /** @param {HeldRequest} held @returns {Promise<Response>} */
@@ -169,20 +171,20 @@ export class RequestRouter {
         if (held.kind === 'character-delete') {
             await this.events.reportErrors(() => this.noteLeftBehind(held));
         }
-        const deleted = this.settings.cleanUp ? await this.deleted(held).catch(() => null) : null;
+        const deleted = await this.deleted(held).catch(() => null);
         if (!deleted) {
             return held.send();
         }
-        const { owner, names, label } = deleted;
-        const books = names.length ? await this.cleanup.booksOf(owner, names).catch(() => []) : [];
+        const { owner, names, label, deletion } = deleted;
+        const books = this.settings.cleanUp && names.length ? await this.cleanup.booksOf(owner, names).catch(() => []) : [];
         const response = await held.send();
-        if (response.ok && books.length) {
+        if (response.ok && (books.length || deletion)) {
             const isGone = (/** @type {Owner & {name: string}} */ chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
             // SillyTavern continues at once. Only after that are all references to the books up to date.
             setTimeout(() => this.events.reportErrors(async () => {
-                const { removed, undo } = await this.cleanup.clean(books, `${label} was deleted`, isGone);
-                if (removed.length) {
-                    const report = { chat: label, books: removed, undo };
+                const { removed, undo } = await this.cleanup.clean(books, { code: 'deleted', name: label }, isGone, deletion);
+                if (removed.length || deletion?.token) {
+                    const report = { chat: label, books: removed, undo, isKept: Boolean(deletion?.token) };
                     this.events.emit('removed', report);
                     this.events.announce('removed', report);
                 }
@@ -204,7 +206,7 @@ export class RequestRouter {
     async deleted(held) {
         const { owner, chat, withChats } = readDeletion(held.kind, held.path, await held.text());
         if (chat !== undefined) {
-            return { owner, names: [chat], label: chat };
+            return { owner, names: [chat], label: chat, deletion: this.trash.deletions.get(chat) };
         }
         const found = this.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);
         return { owner, names: withChats ? await this.host.chatNames(owner) : [], label: found?.label ?? '' };

@@ -113,6 +113,10 @@ export interface Settings {
     cleanUp: boolean;
     guard: boolean;
     markLore: boolean;
+    /** How long deleted timelines are kept; 0 means not at all. */
+    trashDays: number;
+    /** In MB, for all of them. */
+    trashLimit: number;
     /** Avatars of characters that were deleted without their chats. */
     leftBehind?: string[];
     /** Lorebooks that many chats share, if the user was told about them. */
@@ -331,7 +335,16 @@ export interface AppForUi {
     useOriginal(options: { unlink: boolean }): Promise<void>;
     cleanupPlan(): Promise<CleanupPlan>;
     clean(): Promise<{ removed: string[]; undo: string | null }>;
-    undo(token: string): Promise<{ restored: string[]; replaced: string[] }>;
+    /** Puts back what is in the trash. */
+    undo(token: string): Promise<PutBackReport>;
+    /** What is in the trash, newest first. */
+    trashList(): Promise<TrashedItem[]>;
+    /** Finds what the list has lost; how many, or `null` if that would take long and was not asked for. */
+    findInTrash(how: { isAsked: boolean }): Promise<number | null>;
+    dropFromTrash(token: string): Promise<void>;
+    namesToSave(token: string): Promise<NameToSave[]>;
+    /** Saves copies under other names, and returns these. */
+    saveFromTrash(token: string, names: string[]): Promise<string[]>;
     /** How many records were removed. */
     strip(): Promise<number>;
     showOwnBook(): void;
@@ -352,7 +365,8 @@ export interface AppEvents {
     checked: { findings: Finding[] };
     lost: { book: string; canBringBack: boolean };
     common: BookReference;
-    removed: { chat: string; books: string[]; undo: string | null };
+    /** `isKept`: the chat itself is in the trash, too. */
+    removed: { chat: string; books: string[]; undo: string | null; isKept?: boolean };
     merged: { book: string; entries: { title: string }[]; isGone?: boolean };
     kept: { book: string; kept: { isMine: boolean; token: string }[]; isLate?: boolean };
     editor: { chat: string; own: string | null } | null;
@@ -542,6 +556,8 @@ export interface SplitChat {
     entries: number;
     part: Part;
     open: boolean;
+    /** Only once it is done. */
+    undo?: string | null;
 }
 
 /** A book that Forklore made. */
@@ -556,6 +572,92 @@ export interface CleanupPlan {
     remove: OurBook[];
     keep: (OurBook & { reason: Word })[];
     unread: string[];
+}
+
+// The trash.
+
+/** Why something is in the trash: a code, and what belongs to it. */
+export interface Why {
+    code: 'clean' | 'deleted' | 'timeline' | 'restore' | 'repair' | 'split' | 'merge' | 'rename' | 'conflict' | 'undecided' | 'undone' | 'unreadable' | 'text';
+    [value: string]: unknown;
+}
+
+export interface KeptBook {
+    name: string;
+    text: string;
+    /** The text that took its place. */
+    replacedBy?: string;
+}
+
+/** A deleted chat: its file, and its place in the list of its group. */
+export interface KeptChat extends ChatId {
+    text: string;
+    place?: number;
+}
+
+/** What other extensions keep in a message, and in its swipes. */
+export interface KeptExtras {
+    extra: ST.Message['extra'] | null;
+    swipes: (ST.Message['extra'] | null)[];
+}
+
+/** What was changed in a chat. */
+export interface KeptChange extends ChatId {
+    integrity: string | null;
+    /** The keys of its metadata, in their order. */
+    keys: string[];
+    /** The values of those keys that were changed. */
+    before: ST.Metadata;
+    after: ST.Metadata;
+    messages: { at: number; before: KeptExtras; after: KeptExtras }[];
+}
+
+/** A file of the trash: see docs/reference/format.md. */
+export interface TrashContent {
+    format: number;
+    when: string;
+    /** A text in files of earlier versions. */
+    why: Why | string;
+    /** The chat that it is about. */
+    of?: ChatId;
+    books: KeptBook[];
+    chat?: KeptChat;
+    changes?: KeptChange[];
+    /** Books that did not exist before. */
+    made?: KeptBook[];
+    renamed?: Owner & { from: string; to: string; integrity: string | null };
+}
+
+/** What the list says about a file of the trash. */
+export interface TrashedItem {
+    token: string;
+    when: string;
+    why: Why;
+    books: string[];
+    /** The name of the chat that is kept. */
+    chat: string | null;
+    of: ChatId | null;
+    bytes: number;
+}
+
+export interface PutBackReport {
+    /** Lorebooks, and those of them that replaced other content. */
+    restored: string[];
+    replaced: string[];
+    /** Chats that exist again. */
+    chats: string[];
+    /** Chats in which something was undone. */
+    undone: string[];
+    /** What was not put back, because it exists or was changed since. */
+    blocked: string[];
+    /** Lines of a chat that SillyTavern cannot read. */
+    unreadable: number;
+}
+
+export interface NameToSave {
+    isChat: boolean;
+    name: string;
+    free: string;
 }
 
 // Timelines.
@@ -632,7 +734,7 @@ export interface TimelinesForUi {
     /** The new name; `null` if it keeps the old one. */
     rename(name: string, typed: string): Promise<string | null>;
     fateOf(name: string): Promise<BookFate>;
-    delete(name: string): Promise<void>;
+    delete(name: string, options?: { isForGood?: boolean }): Promise<void>;
 }
 
 /** A chat in SillyTavern's own list. */

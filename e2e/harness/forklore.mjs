@@ -129,7 +129,8 @@ async function drawer(page, isWanted) {
     const isOpen = () => page.raw.locator('#rm_extensions_block').evaluate((block) => block.classList.contains('openDrawer'));
     await until(`the drawer to be ${isWanted ? 'open' : 'closed'}`, async () => {
         if ((await isOpen()) !== isWanted) {
-            await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
+            // A dialog may be in front of it already.
+            await page.raw.locator('#extensions-settings-button .drawer-toggle').dispatchEvent('click');
         }
         return (await isOpen()) === isWanted;
     });
@@ -145,6 +146,14 @@ export function trash(files) {
         .filter((name) => name.startsWith('forklore-trash-'))
         .sort()
         .map((name) => JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
+}
+
+/** Puts something into the trash that its list does not know, as if the list had been lost. @param {import('./files.mjs').Files} files */
+export function loseInTrash(files, content) {
+    const folder = path.join(files.user, 'user/files');
+    fs.mkdirSync(folder, { recursive: true });
+    const number = String(fs.readdirSync(folder).length);
+    fs.writeFileSync(path.join(folder, `forklore-trash-0-${number}.json`), JSON.stringify({ format: content.chat || content.renamed ? 2 : 1, when: '2026-11-15T03:10:55.123Z', ...content }));
 }
 
 /** The books in the trash by name; the newest version of each. */

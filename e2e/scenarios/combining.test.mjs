@@ -142,7 +142,7 @@ scenario('Undo refuses after later work', {}, async ({ page, files, story }) => 
     await apply(page, view);
     await page.editEntry(books.one, 2, 'Written afterwards.');
     await pressNotice(page, /1 added/, 'Undo');
-    await notice(page, /There was nothing to restore/);
+    await notice(page, /exists again or was changed since, and stays as it is/, 'warning');
     const { entries } = files.book(books.one).value;
     assert.deepEqual([entries[2].content, entries[6].comment], ['Written afterwards.', 'The keeper']);
 });

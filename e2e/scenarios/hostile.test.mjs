@@ -79,6 +79,7 @@ scenario('every notice shows every payload as text', {
     const wrong = await page.raw.evaluate(async (texts) => {
         const { toasts, actions, bare } = globalThis.hostile;
         const part = { exactness: 'snapshot', as_of: 3, source: 'journal' };
+        const nothingBack = { restored: [], replaced: [], chats: [], undone: [], blocked: [], unreadable: 0 };
         const words = (text) => [
             { code: 'unknown-code', values: {}, text },
             { code: 'metadata-live', values: { keys: [text] }, text },
@@ -92,10 +93,13 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: 'x', with: [text] }, text }] }, actions),
             (text) => toasts.removed({ chat: text, books: ['Book'], undo: 'token' }, actions),
             (text) => toasts.removed({ chat: 'Chat', books: [text, 'Book'], undo: 'token' }, actions),
-            (text) => toasts.undone({ restored: [text], replaced: [] }),
-            (text) => toasts.undone({ restored: [text], replaced: [text] }),
-            (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }),
-            (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }),
+            (text) => toasts.removed({ chat: text, books: [], undo: 'token', isKept: true }, actions),
+            (text) => toasts.undone({ ...nothingBack, restored: [text] }, actions),
+            (text) => toasts.undone({ ...nothingBack, restored: [text], replaced: [text] }, actions),
+            (text) => toasts.undone({ ...nothingBack, chats: [text] }, actions),
+            (text) => toasts.undone({ ...nothingBack, blocked: [text] }, actions),
+            (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }, actions),
+            (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }, actions),
             (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }, actions),
             (text) => toasts.failed(new Error(text)),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
@@ -139,6 +143,7 @@ scenario('every dialog shows every payload as text', {}, async ({ page, trap }) 
             keep: texts.map((name) => ({ name, reason: { code: 'referred', values: { places: [name] }, text: name } })),
             unread: texts,
         }],
+        ['showTrash', {}],
         ['showVerification', undefined],
         ['showFindings', [...words, ...named('parent-missing')]],
         ['showRemarks', { parent: 'Parent', child: 'Child', message: 3, remarks: [...words, ...keys] }],
@@ -508,7 +513,7 @@ function withUi(page, texts) {
         const [screen, { createToasts }, { createDialogs }, { createLore }, { mountFailure, mountPanel }, { DEFAULTS }] = await Promise.all(
             ['sillytavern/screen', 'ui/toasts', 'ui/dialogs/index', 'ui/dialogs/lore', 'ui/panel/panel', 'features/settings'].map(from));
         const nothing = async () => null;
-        const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
+        const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showTrash: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
         const part = { exactness: 'exact', source: 'journal' };
         const app = {
             settings: { ...DEFAULTS },
@@ -527,6 +532,8 @@ function withUi(page, texts) {
             verifyAll: async () => texts.map((text) => ({
                 chat: text, owner: text, ownerName: text, findings: [{ code: 'book-missing', problem: true, values: { name: text }, text }],
             })),
+            trashList: async () => texts.map((text, number) => ({ token: `/user/files/${number}`, when: text, why: { code: 'deleted', name: text }, books: [text], chat: text, of: null, bytes: 1 })),
+            findInTrash: async () => 0,
             lore: async () => given,
             restore: async () => given.preview,
         });

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 
-import { choose, decline, dialog, notice, panelSays, pressNotice, withSettings } from '../harness/forklore.mjs';
+import { choose, decline, dialog, loseInTrash, notice, panelSays, pressNotice, withSettings } from '../harness/forklore.mjs';
 import { assertSameBook } from '../harness/forks.mjs';
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
@@ -28,7 +28,8 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ pa
     assertChinese(await readable(panel), 'panel', tale);
     assert.match(await panel.locator('.forklore_line').textContent(), /就绪|世界书/);
 
-    for (const title of ['移除', '检查所有聊天', '清理']) {
+    loseInTrash(files, { why: { code: 'conflict', book: '书' }, books: [{ name: '书', text: '{}' }] });
+    for (const title of ['移除', '检查所有聊天', '清理', '回收站']) {
         await panel.getByRole('button', { name: new RegExp(title) }).click();
         await page.dialog().locator('.forklore_heading').waitFor();
         await page.settle();
@@ -136,6 +137,8 @@ scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN'
 scenario('on a phone nothing is cut off, and everything can be tapped', { viewport: 'phone' }, async ({ page, files, story }) => {
     await makeToastsTouchable(page);
     const tale = await written(page, files, story, loreOf(12));
+    loseInTrash(files, { chat: { group: null, avatar: 'a.png', name: LONG, text: '' }, why: { code: 'timeline' }, books: [{ name: `${LONG} - Lore`, text: '{}' }] });
+    loseInTrash(files, { why: { code: 'rename', from: `${LONG} - Branch #1`, to: LONG }, books: [], renamed: { group: null, avatar: 'a.png', from: `${LONG} - Branch #1`, to: LONG } });
     const panel = await openPanel(page, (control) => control.tap());
     await assertFits(panel, 'panel');
     await panel.getByText('More settings').tap();
@@ -156,6 +159,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
         ['Remove the journal from this chat…', 'Remove the journal from this chat?'],
         ['Check all chats', 'Results for all chats'],
         ['Clean up…', 'Clean up'],
+        ['Trash…', 'Trash'],
     ]) {
         await panel.getByRole('button', { name: button, exact: true }).tap();
         await dialog(page, title);

@@ -7,6 +7,7 @@ import { agree, decline, dialog, notice, pressInDrawer, pressNotice, said, trash
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
+import { act, caughtUp, chooseTimeline, leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
 
 const scenario = withSettings(stage());
@@ -40,6 +41,100 @@ for (const group of [false, true]) {
             assert.equal(trash(files).length, parts - 1, 'what came back is not in the trash any more');
         });
     }
+}
+
+// ---- On the map, with the list of the trash ----
+
+for (const group of [false, true]) {
+    const kind = group ? 'in a group' : 'solo';
+    scenario(`a timeline deleted on the map is put back from the trash, byte for byte, ${kind}`, { group }, async ({ page, files, story }) => {
+        const { tale, child, own } = await withChild({ page, files, story });
+        const before = { chats: files.chats(tale), books: files.books(), chat: files.chat(tale, child).text, book: files.book(own).text, group: group && files.group(tale).chats };
+        await page.clearToasts();
+
+        await deleteOnMap(page, child);
+
+        assert.match(await notice(page, /is in the trash/, 'info'), new RegExp(`“${child}” is in the trash with 1 lorebook: “${own}”`));
+        assert.deepEqual(files.chats(tale), [tale.chat]);
+        assert.ok(!files.books().includes(own));
+
+        await pressNotice(page, /is in the trash/, 'Trash…');
+        const item = (await dialog(page, 'Trash')).locator('.forklore_trashed').filter({ hasText: child });
+        assert.match(await item.textContent(), new RegExp(`with 1 lorebook: “${own}”.*Deleted timeline.*KB`));
+        await item.getByRole('button', { name: 'Put back' }).click();
+
+        await notice(page, /is back with 1 lorebook/, 'success');
+        await until('it to leave the list', async () => (await item.count()) === 0);
+        await agree(page);
+        assert.deepEqual(files.chats(tale), before.chats);
+        assert.deepEqual(files.books(), before.books);
+        assert.equal(files.chat(tale, child).text, before.chat);
+        assert.equal(files.book(own).text, before.book);
+        if (group) {
+            assert.deepEqual(files.group(tale).chats, before.group);
+        }
+        await page.switchTo(child);
+        assert.equal((await page.current()).chat, child);
+    });
+}
+
+scenario('deleted for good, neither the chat nor its lorebook is anywhere', {}, async ({ page, files, story }) => {
+    const { tale, child, own } = await withChild({ page, files, story });
+    const parts = trash(files).length;
+
+    await deleteOnMap(page, child, () => page.dialog().getByText('Delete for good', { exact: true }).click());
+
+    await until('its lorebook to be gone', () => !files.books().includes(own));
+    assert.deepEqual(files.chats(tale), [tale.chat]);
+    assert.equal(trash(files).length, parts);
+});
+
+for (const group of [false, true]) {
+    const kind = group ? 'in a group' : 'solo';
+    scenario(`a rename and a split are undone from the trash, ${kind}`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        const sharing = `Shares, ${tale.chat}`;
+        const write = (metadata) => story.writeChat(tale, sharing, { messages: conversation(3, { name: tale.speaker, group }), metadata: { integrity: 'of the one that shares', ...metadata } });
+        write({});
+        if (group) {
+            // Before the page has the group: it would write its own list over this one.
+            await story.list(tale, sharing);
+        }
+        await page.open(tale);
+        const child = await page.checkpointByCommand(5);
+        const own = files.chat(tale, child).metadata.world_info;
+        write({ main_chat: child, world_info: own });
+        const renamed = `Renamed, ${tale.chat}`;
+        const before = [files.chats(tale), files.chat(tale, child).text, files.chat(tale, sharing).text, files.books()];
+
+        const view = await openTimelines(page);
+        await caughtUp(view);
+        await chooseTimeline(view, child);
+        await act(view, 'Rename…');
+        await page.answer(renamed);
+        await files.chatWhen(tale, sharing, ({ metadata }) => metadata.main_chat === renamed);
+        // SillyTavern loads the open chat again first.
+        await until('the rename to be in the trash', () => trash(files).some(({ why }) => why.code === 'rename' && why.to === renamed));
+        await leaveTimelines(page);
+        await page.settle();
+        await putBack(page, renamed);
+        await files.chatWhen(tale, sharing, ({ metadata }) => metadata.main_chat === child);
+        await page.settle();
+        assert.deepEqual([[...files.chats(tale)].sort(), files.chat(tale, child).text, files.chat(tale, sharing).text], [[...before[0]].sort(), before[1], before[2]]);
+
+        await page.switchTo(child);
+        const opened = files.chat(tale, sharing).text;
+        await page.run('/forklore-split family=true');
+        await files.chatWhen(tale, sharing, ({ metadata }) => metadata.world_info !== own);
+        const made = files.chat(tale, sharing).metadata.world_info;
+        await page.settle();
+        await page.clearToasts();
+        await putBack(page, sharing);
+        await until('the lorebook that was made then to be gone', () => !files.books().includes(made));
+        assert.equal(files.chat(tale, sharing).text, opened, 'byte for byte');
+        assert.deepEqual(files.books(), before[3]);
+        assert.ok(made in trashed(files), 'the lorebook that was made then is kept');
+    });
 }
 
 scenario('a deleted parent leaves the books that its children use', {}, async ({ page, files, story }) => {
@@ -301,4 +396,26 @@ async function slowListener(page, event) {
 
 function characters(page) {
     return page.raw.evaluate(() => SillyTavern.getContext().characters.map(({ avatar }) => avatar));
+}
+
+/** Puts back what the list of the trash calls `name`. */
+async function putBack(page, name) {
+    await page.raw.locator('#extensionsMenuButton').click();
+    await page.raw.locator('#forklore_wand_trash').click();
+    const item = (await dialog(page, 'Trash')).locator('.forklore_trashed').filter({ has: page.raw.getByText(name, { exact: true }) }).first();
+    await item.getByRole('button', { name: 'Put back' }).click();
+    await until('it to leave the list', async () => (await item.count()) === 0);
+    await agree(page);
+}
+
+/** Deletes a timeline on the map; `answer` presses a button of the question. */
+async function deleteOnMap(page, name, answer = agree) {
+    const view = await openTimelines(page);
+    await caughtUp(view);
+    await chooseTimeline(view, name);
+    await act(view, 'Delete…');
+    await dialog(page, 'Delete this timeline?');
+    await answer(page);
+    await until('it to leave the map', async () => (await view.locator(`.forklore_card[data-id=${JSON.stringify(name)}]`).count()) === 0);
+    await leaveTimelines(page);
 }

@@ -14,10 +14,10 @@ export class Changes {
      * @param {import('./repair/lost_book.js').LostBook} parts.lostBook
      * @param {import('./repair/findings.js').Findings} parts.findings
      * @param {import('./compare/timeline_merge.js').TimelineMerge} parts.timelineMerge
-     * @param {import('./trash.js').Trash} parts.trash
+     * @param {import('./trash/put_back.js').PutBack} parts.putBack
      * @param {import('./journal/recorder.js').Recorder} parts.recorder
      */
-    constructor({ host, events, repairs, verifier, lostBook, findings, timelineMerge, trash, recorder }) {
+    constructor({ host, events, repairs, verifier, lostBook, findings, timelineMerge, putBack, recorder }) {
         this.host = host;
         this.events = events;
         this.repairs = repairs;
@@ -25,7 +25,7 @@ export class Changes {
         this.lostBook = lostBook;
         this.findings = findings;
         this.timelineMerge = timelineMerge;
-        this.trash = trash;
+        this.putBack = putBack;
         this.recorder = recorder;
     }
 
@@ -102,13 +102,21 @@ export class Changes {
 
     /** @param {string} token */
     async undo(token) {
-        const { restored, replaced } = await this.trash.restore(token);
-        if (restored.length) {
-            await this.timelineMerge.undo(token);
-        }
+        const report = await this.putBack.putBack(token);
         this.loreChanged();
-        await this.#done('undone', { restored });
-        return { restored, replaced };
+        if (report.chats.length || report.undone.length) {
+            this.events.emit('timelines', undefined);
+        }
+        await this.#done('undone', { restored: report.restored, chats: report.chats });
+        return report;
+    }
+
+    /** Saves copies of what is in the trash under other names. @param {string} token @param {string[]} names */
+    async saveFromTrash(token, names) {
+        const saved = await this.putBack.saveAs(token, names);
+        this.events.emit('timelines', undefined);
+        this.events.changed();
+        return saved;
     }
 
     /** Removes the journal from the open chat. @returns {Promise<number>} how many records there were */

@@ -5,8 +5,8 @@ import { slimMessage } from '../core/chat.js';
 import { toBytes } from '../core/json.js';
 import { boundBook } from '../sillytavern/metadata.js';
 /** @import { CleanupAsk } from '../core/timeline_calls.js' */
-/** @import { ChatId, CleanupPlan, Core, Host, OurBook, Owner, ShortHead } from '../types.js' */
-/** @import { Trash } from './trash.js' */
+/** @import { ChatId, CleanupPlan, Core, Host, OurBook, Owner, ShortHead, Why } from '../types.js' */
+/** @import { Deletion, Trash } from './trash/trash.js' */
 /** @typedef {ChatId & Pick<ShortHead, 'metadata'>} ChatHead */
 /** @typedef {Pick<CleanupAsk, 'references' | 'unread'>} Found */
 /** @typedef {(chat: ChatHead) => boolean} IsGone true for chats that the page still shows although they were deleted */
@@ -99,11 +99,11 @@ export class Cleanup {
         return cached ? toBytes(cached) : this.host.readBook(name);
     }
 
-    /** @param {string[] | null} [names] @param {string} [why] @param {IsGone} [isGone] */
-    async clean(names, why = 'clean', isGone) {
+    /** @param {string[] | null} [names] @param {Why} [why] @param {IsGone} [isGone] @param {Deletion} [deletion] of the chat that the books were made for */
+    async clean(names, why = { code: 'clean' }, isGone, deletion) {
         const { remove } = await this.plan(names, isGone);
         const removed = remove.map((book) => book.name);
-        const undo = removed.length ? await this.trash.remove(removed, why) : null;
+        const undo = removed.length ? await this.trash.remove(removed, why, deletion) : deletion?.token ?? null;
         return { removed, undo };
     }
 

@@ -18,6 +18,8 @@ export const DEFAULTS = {
     cleanUp: true,
     guard: true,
     markLore: false,
+    trashDays: 30,
+    trashLimit: 200,
 };
 
 /** @type {Record<string, unknown[]>} */

@@ -20,7 +20,7 @@ import {
 } from '/script.js';
 import { branchChat, createNewBookmark } from '/scripts/bookmarks.js';
 import { extension_settings } from '/scripts/extensions.js';
-import { deleteGroupChatByName, groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
+import { deleteGroupChatByName, editGroup, groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
 import { power_user } from '/scripts/power-user.js';
 import { timestampToMoment, uuidv4, waitUntilCondition } from '/scripts/utils.js';
 import {
@@ -338,6 +338,23 @@ export async function writeChat(owner, name, lines) {
         : post('/api/chats/save', { ch_name: character?.name, file_name: name, chat: lines, avatar_url: owner.avatar }));
 }
 
+/** A chat file as it is on the server. @param {Owner} owner @param {string} name */
+export async function chatText(owner, name) {
+    const file = `${name}.jsonl`;
+    const whose = owner.group ? { is_group: true } : { is_group: false, avatar_url: owner.avatar };
+    return (await ask('/api/chats/export', { ...whose, file, exportfilename: file, format: 'jsonl' })).result;
+}
+
+/** Adds a chat to the list of its group. @param {string} id @param {string} name @param {number} [place] in the list */
+export async function listGroupChat(id, name, place = -1) {
+    const group = groups.find((group) => String(group.id) === id);
+    if (group && !group.chats?.includes(name)) {
+        group.chats ??= [];
+        group.chats.splice(place < 0 ? group.chats.length : place, 0, name);
+        await editGroup(group.id, true, false);
+    }
+}
+
 /** All characters and groups, as owners of chats. @returns {Array<Owner & {label: string}>} */
 export function owners() {
     return [
@@ -607,6 +624,19 @@ export async function readFile(/** @type {string} */ path) {
         throw new Error(`SillyTavern answered ${answer.status} to ${path}`);
     }
     return answer.text();
+}
+
+/** Those of these files that exist. @param {string[]} paths */
+export async function existingFiles(paths) {
+    const found = paths.length ? await ask('/api/files/verify', { urls: paths }) : {};
+    return paths.filter((path) => found[path]);
+}
+
+/** The user's files that no chat refers to. SillyTavern's Clean-Up reads all chats for this report; nothing is deleted. */
+export async function looseFiles() {
+    const { token, report } = await ask('/api/data-maid/report', {});
+    await post('/api/data-maid/finalize', { token });
+    return report.files;
 }
 
 export async function deleteFile(/** @type {string} */ path) {

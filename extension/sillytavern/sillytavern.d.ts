@@ -163,6 +163,9 @@ declare namespace ST {
         '/api/worldinfo/list': ListedBook[];
         '/api/worldinfo/get': Book;
         '/api/files/upload': { path: string };
+        '/api/files/verify': Record<string, boolean>;
+        '/api/chats/export': { result: string };
+        '/api/data-maid/report': { token: string; report: { files: { name: string; size?: number }[] } };
     }
 
     // The screen.
@@ -306,6 +309,7 @@ declare module '*/scripts/group-chats.js' {
     export const groups: ST.Group[];
     export const selected_group: string | null;
     export function deleteGroupChatByName(group: string, chat: string): Promise<void>;
+    export function editGroup(group: string, isAtOnce: boolean, isReloading: boolean): Promise<void>;
     export function openGroupById(group: string): Promise<unknown>;
     export function openGroupChat(group: string, chat: string): Promise<void>;
 }

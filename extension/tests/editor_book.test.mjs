@@ -101,7 +101,8 @@ test('a restore and its undo are followed by a look', async () => {
     entriesOf('One')[1].content = 'later';
     const { undo } = await app.restore(3);
     assert.ok(app.openFindings, 'what was found is known');
-    assert.deepEqual(await app.undo(undo), { restored: [bookOf('One')], replaced: [bookOf('One')] });
+    const { restored, replaced } = await app.undo(undo);
+    assert.deepEqual([restored, replaced], [[bookOf('One')], [bookOf('One')]]);
     assert.ok(app.openFindings);
     assert.equal(found.length, 2);
 });

@@ -108,6 +108,18 @@ export const SPLIT = {
     ],
 };
 
+/** The report of an undo that put nothing back. */
+export const NOTHING_BACK = { restored: [], replaced: [], chats: [], undone: [], blocked: [], unreadable: 0 };
+
+const ADA = { group: null, avatar: 'Ada.png' };
+
+export const TRASH = [
+    { token: '/user/files/forklore-trash-4.json', when: '2026-11-15T03:10:55.123Z', why: { code: 'timeline' }, books: [MARKUP], chat: 'The harbour - Branch #2', of: { ...ADA, name: 'The harbour - Branch #2' }, bytes: 2203412 },
+    { token: '/user/files/forklore-trash-3.json', when: '2026-11-14T03:10:55.123Z', why: { code: 'rename', from: 'The harbour - Branch #1', to: 'Ashore' }, books: [], chat: null, of: { ...ADA, name: 'Ashore' }, bytes: 312 },
+    { token: '/user/files/forklore-trash-2.json', when: '2026-11-13T03:10:55.123Z', why: { code: 'restore', message: 42 }, books: ['Harbour lore'], chat: null, of: { ...ADA, name: 'The harbour' }, bytes: 48213 },
+    { token: '/user/files/forklore-trash-1.json', when: '2026-11-12T03:10:55.123Z', why: { code: 'text', text: 'clean' }, books: ['One', 'Two'], chat: null, of: null, bytes: 48213 },
+];
+
 /** `given` overrides what the app would return; `calls` records the calls. */
 export function fakeApp(given = {}) {
     const listeners = {};
@@ -144,7 +156,12 @@ export function fakeApp(given = {}) {
         useOriginal: answer('useOriginal', undefined),
         cleanupPlan: answer('cleanupPlan', CLEANUP),
         clean: answer('clean', { removed: CLEANUP.remove.map(({ name }) => name), undo: 'token' }),
-        undo: answer('undo', { restored: ['Harbour lore (Scene 1)'], replaced: [] }),
+        undo: answer('undo', { ...NOTHING_BACK, restored: ['Harbour lore (Scene 1)'] }),
+        trashList: answer('trashList', TRASH),
+        findInTrash: answer('findInTrash', 0),
+        dropFromTrash: answer('dropFromTrash', undefined),
+        namesToSave: answer('namesToSave', [{ isChat: false, name: 'Harbour lore', free: 'Harbour lore (2)' }]),
+        saveFromTrash: answer('saveFromTrash', (token, names) => names),
         strip: answer('strip', 12),
         pendingFork: null,
         openFindings: null,

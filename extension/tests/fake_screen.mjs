@@ -20,6 +20,10 @@ class FakeNode {
         this.append(...children);
     }
 
+    querySelector() {
+        return null;
+    }
+
     hasChildNodes() {
         return this.children.length > 0;
     }

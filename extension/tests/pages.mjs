@@ -4,7 +4,8 @@
 import { chance } from '../../e2e/harness/chance.mjs';
 import { Guard } from '../features/guard/guard.js';
 import { Lineage } from '../features/guard/lineage.js';
-import { Trash } from '../features/trash.js';
+import { DEFAULTS } from '../features/settings.js';
+import { Trash } from '../features/trash/trash.js';
 import { readBookSave, bookSave } from '../sillytavern/requests.js';
 
 /** In turns of the event loop. */
@@ -80,7 +81,7 @@ export class Page {
         this.errors = [];
         const host = this.host();
         this.lineage = new Lineage(core);
-        this.trash = new Trash({ host });
+        this.trash = new Trash({ host, settings: DEFAULTS, locks: undefined });
         this.guard = new Guard({
             host,
             core,
@@ -129,6 +130,7 @@ export class Page {
                 server.files.set(name, text);
                 return name;
             }),
+            existingFiles: async (paths) => paths.filter((path) => server.files.has(path)),
             readFile: (name) => server.answer(() => server.files.get(name)),
             deleteFile: (name) => server.answer(() => server.files.delete(name)),
         };
@@ -181,5 +183,5 @@ export class Page {
 
 /** The texts of all versions in the trash. */
 export function inTrash(server) {
-    return [...server.files.values()].flatMap((file) => JSON.parse(file).books.map((book) => book.text));
+    return [...server.files].filter(([name]) => name.startsWith('forklore-trash-')).flatMap(([, file]) => JSON.parse(file).books.map((book) => book.text));
 }

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 
 import { toBytes } from '../core/json.js';
 import { Repairs } from '../features/repair/repairs.js';
-import { Trash } from '../features/trash.js';
+import { DEFAULTS } from '../features/settings.js';
+import { Trash } from '../features/trash/trash.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 const CHANGE = { book: { name: 'New' }, bytes: toBytes({ entries: {} }), metadata: { world_info: 'New' }, messages: { 1: { extra: { recap: 'of m1' } }, 3: { extra: { recap: 'of m3' } } } };
@@ -17,7 +18,7 @@ async function applyWhile(tavern, happens) {
         await host.writeBook(request);
         happens(tavern.open);
     };
-    const repairs = new Repairs({ host: { ...host, writeBook }, core: await realCore(), trash: new Trash({ host }), onChange: () => {} });
+    const repairs = new Repairs({ host: { ...host, writeBook }, core: await realCore(), trash: new Trash({ host, settings: DEFAULTS }), onChange: () => {} });
     await repairs.apply(structuredClone(CHANGE), host.openChat(), 'split');
 }
 
@@ -49,7 +50,7 @@ test('a missing book is made anew, copied or given up', async () => {
         tavern.books.delete('Lore');
         tavern.books.set('Other', { entries: { 0: { uid: 0, comment: 'b', content: 'other' } } });
         const host = tavern.host();
-        const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host }), onChange: () => {} });
+        const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host, settings: DEFAULTS }), onChange: () => {} });
         await repairs.repair(choice);
         assert.equal(tavern.open.metadata.world_info, book, choice.source);
         assert.equal(tavern.books.has('Lore'), book !== undefined, choice.source);
@@ -60,7 +61,7 @@ test('what cannot be repaired from says why, and the ways that there are are lis
     const tavern = new Tavern();
     tavern.books.delete('Lore');
     const host = tavern.host();
-    const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host }), onChange: () => {} });
+    const repairs = new Repairs({ host, core: await realCore(), trash: new Trash({ host, settings: DEFAULTS }), onChange: () => {} });
     await assert.rejects(repairs.repair({ source: 'journal' }), { word: { code: 'no-journal', values: { chat: 'Main' } } });
     assert.deepEqual(await repairs.repairOptions(), { book: 'Lore', journal: null, recap: null, books: [] });
 });

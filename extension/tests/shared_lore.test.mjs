@@ -5,8 +5,9 @@ import { test } from 'node:test';
 
 import { Renames } from '../features/rename.js';
 import { Repairs } from '../features/repair/repairs.js';
+import { DEFAULTS } from '../features/settings.js';
 import { removeBooks, SharedLore } from '../features/shared_lore.js';
-import { Trash } from '../features/trash.js';
+import { Trash } from '../features/trash/trash.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 const ELDORIA = { entries: { 0: { uid: 0, key: ['forest'], comment: 'forest', content: 'Dark.' }, 4: { uid: 4, comment: 'glade', content: 'Light.' } } };
@@ -18,7 +19,7 @@ async function stage({ metadata = {}, settings = { isolate: true } } = {}) {
     tavern.books.set('Eldoria', structuredClone(ELDORIA));
     tavern.beside = [REFERENCE];
     const [host, core, told] = [tavern.host(), await realCore(), []];
-    const repairs = new Repairs({ host, core, trash: new Trash({ host }), onChange: () => {} });
+    const repairs = new Repairs({ host, core, trash: new Trash({ host, settings: { ...DEFAULTS } }), onChange: () => {} });
     const sharedLore = new SharedLore({ host, core, settings, events: { emit: (_, shared) => told.push(shared.book) } });
     return { tavern, host, core, repairs, sharedLore, settings, told };
 }

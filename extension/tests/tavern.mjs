@@ -50,6 +50,7 @@ export class Tavern {
         this.references = [];
         /** The books besides the chat's own. */
         this.beside = [];
+        this.slugs = 0;
     }
 
     call(name, ...values) {
@@ -68,7 +69,7 @@ export class Tavern {
                 book: tavern.open.metadata.world_info || null,
                 integrity: tavern.open.metadata.integrity ?? null,
             },
-            newSlug: () => 'a fresh slug',
+            newSlug: () => `${tavern.slugs += 1}`.padStart(8, '0'),
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
             choosesMemoryBook: () => false,
@@ -96,6 +97,9 @@ export class Tavern {
             renameChat: async (whose, from, to) => {
                 tavern.call('renameChat', from, to);
                 tavern.chats = new Map([...tavern.chats].map(([name, lines]) => [name === from ? to : name, lines]));
+                if (tavern.open?.name === from) {
+                    tavern.open.name = to;
+                }
             },
             deleteChat: async (whose, name) => {
                 tavern.call('deleteChat', name);
@@ -146,6 +150,9 @@ export class Tavern {
             },
             readFile: async (path) => tavern.files.get(path),
             deleteFile: async (path) => tavern.files.delete(path),
+            existingFiles: async (paths) => paths.filter((path) => tavern.files.has(path)),
+            looseFiles: async () => [...tavern.files].map(([path, text]) => ({ name: path.slice('/user/files/'.length), size: text.length })),
+            chatText: async (whose, name) => tavern.chats.get(name).map((line) => JSON.stringify(line)).join('\n'),
         };
     }
 

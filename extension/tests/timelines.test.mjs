@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { DEFAULTS } from '../features/settings.js';
+import { Trash } from '../features/trash/trash.js';
 import { Verifier } from '../features/repair/verifier.js';
 import { TimelineIndex } from '../features/timelines/timeline_index.js';
 import { Timelines } from '../features/timelines/timelines.js';
@@ -26,7 +28,8 @@ function child(tavern, name, parent, { messages = 3, metadata = {}, message = 1,
 async function begin(tavern, { now } = {}) {
     const core = await realCore();
     const index = new TimelineIndex({ store: tavern.host().timelineStore, core, ...(now && { now }) });
-    return new Timelines({ host: index.watching(tavern.host()), core, index, settings: { cleanUp: true } });
+    const settings = { ...DEFAULTS };
+    return new Timelines({ host: index.watching(tavern.host()), core, index, settings, trash: new Trash({ host: tavern.host(), settings }) });
 }
 
 /** Everything that is displayed, in order. */

@@ -6,7 +6,9 @@ import { test } from 'node:test';
 import { Cleanup } from '../features/cleanup.js';
 import { Renames } from '../features/rename.js';
 import { Repairs } from '../features/repair/repairs.js';
-import { Trash } from '../features/trash.js';
+import { DEFAULTS } from '../features/settings.js';
+import { PutBack } from '../features/trash/put_back.js';
+import { Trash } from '../features/trash/trash.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 const markedBook = (chat) => ({ entries: { 0: { uid: 0 } }, extensions: { forklore: { format: 1, chat } } });
@@ -14,10 +16,21 @@ const markedBook = (chat) => ({ entries: { 0: { uid: 0 } }, extensions: { forklo
 async function setUp(tavern) {
     const core = await realCore();
     const host = tavern.host();
-    const trash = new Trash({ host });
+    const trash = new Trash({ host, settings: { ...DEFAULTS } });
     const repairs = new Repairs({ host, core, trash, onChange: () => {} });
-    return { trash, repairs, cleanup: new Cleanup({ host, core, trash }), renames: new Renames({ host, core, repairs }) };
+    const cleanup = new Cleanup({ host, core, trash });
+    const renames = new Renames({ host, core, repairs });
+    const putBack = new PutBack({ host, core, trash, repairs, renames, cleanup });
+    const restore = async (token) => {
+        const { restored, replaced } = await putBack.putBack(token);
+        await trash.list();
+        return { restored, replaced };
+    };
+    return { trash, repairs, cleanup, renames, restore };
 }
+
+const LIST = 'forklore-trashed.json';
+const inTrash = (tavern) => [...tavern.files.keys()].filter((path) => path.includes('/forklore-trash-'));
 
 const child = (metadata) => [{ chat_metadata: { main_chat: 'Main', ...metadata } }, { mes: 'm0', extra: {} }];
 
@@ -28,25 +41,25 @@ test('only what is ours and unused goes, and it can be had back', async () => {
     tavern.books.set('Theirs', { entries: {} });
     tavern.chats.set('A', child({ world_info: 'used' }));
     const before = structuredClone(tavern.books.get('Idle'));
-    const { cleanup, trash } = await setUp(tavern);
+    const { cleanup, restore } = await setUp(tavern);
     const { removed, undo } = await cleanup.clean();
     assert.deepEqual(removed, ['Idle']);
     assert.deepEqual([...tavern.books.keys()], ['Lore', 'Used', 'Theirs']);
-    assert.deepEqual(tavern.log.map(([what]) => what), ['writeFile', 'deleteBook'], 'the copy comes first');
-    assert.deepEqual(await trash.restore(undo), { restored: ['Idle'], replaced: [] });
+    assert.deepEqual(tavern.log.filter(([, name]) => name !== LIST).map(([what]) => what), ['writeFile', 'deleteBook'], 'the copy comes first');
+    assert.deepEqual(await restore(undo), { restored: ['Idle'], replaced: [] });
     assert.deepEqual(tavern.books.get('Idle'), before);
-    assert.equal(tavern.files.size, 0);
+    assert.equal(inTrash(tavern).length, 0);
 });
 
 test('a book that is there again is not written over', async () => {
     const tavern = new Tavern();
     tavern.books.set('Idle', markedBook('B'));
-    const { cleanup, trash } = await setUp(tavern);
+    const { cleanup, restore } = await setUp(tavern);
     const { undo } = await cleanup.clean();
     tavern.books.set('Idle', { entries: { 5: {} } });
-    assert.deepEqual(await trash.restore(undo), { restored: [], replaced: [] });
+    assert.deepEqual(await restore(undo), { restored: [], replaced: [] });
     assert.deepEqual(tavern.books.get('Idle'), { entries: { 5: {} } });
-    assert.equal(tavern.files.size, 1, 'the copy stays');
+    assert.equal(inTrash(tavern).length, 1, 'the copy stays');
 });
 
 for (const [what, arrange] of Object.entries({
@@ -124,12 +137,12 @@ test('what a swipe kept of the book follows, too', async () => {
 
 test('a book that was written over can be had back while nobody has changed it since', async () => {
     const tavern = new Tavern();
-    const { trash } = await setUp(tavern);
+    const { trash, restore } = await setUp(tavern);
     const [old, later] = [structuredClone(tavern.books.get('Lore')), { entries: { 7: { uid: 7 } } }];
-    const token = await trash.keepBooks(['Lore'], 'restore', { replacedBy: JSON.stringify(later) });
+    const token = await trash.keepBooks(['Lore'], { code: 'restore' }, { replacedBy: JSON.stringify(later) });
     tavern.books.set('Lore', { entries: { 8: { uid: 8 } } });
-    assert.deepEqual(await trash.restore(token), { restored: [], replaced: [] });
+    assert.deepEqual(await restore(token), { restored: [], replaced: [] });
     tavern.books.set('Lore', later);
-    assert.deepEqual(await trash.restore(token), { restored: ['Lore'], replaced: ['Lore'] });
+    assert.deepEqual(await restore(token), { restored: ['Lore'], replaced: ['Lore'] });
     assert.deepEqual(tavern.books.get('Lore'), old);
 });

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { showFailure, startUi } from '../ui/index.js';
-import { fakeApp, finding, MARKUP, READINESS, REMARKS, REPORT, word } from './fake_app.mjs';
+import { fakeApp, finding, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, TRASH, word } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
 beforeEach(useFakeDocument);
 
 const asked = (app, name) => app.calls.filter(([call]) => call === name).map(([, ...given]) => given);
+
+/** Presses a button, by its text. */
+async function pressed(root, text, at = 0) {
+    root.all((node) => node.tagName === 'button' && node.textContent === text)[at].click();
+    await settled();
+}
 
 async function start(given = {}, answers = []) {
     const app = fakeApp(given);
@@ -230,12 +236,83 @@ test('cleaning up is shown first, and can be undone', async () => {
 });
 
 test('an undo says what became of the lorebook', async () => {
-    const { app, screen, ui } = await start({ undo: async () => ({ restored: ['Harbour lore'], replaced: ['Harbour lore'] }) });
+    const { app, screen, ui } = await start({ undo: async () => ({ ...NOTHING_BACK, restored: ['Harbour lore'], replaced: ['Harbour lore'] }) });
     await ui.actions.undo('token');
     assert.equal(screen.toasts.at(-1).lines[0], 'Undone. “Harbour lore” is as it was before.');
-    app.undo = async () => ({ restored: ['One', 'Two'], replaced: [] });
+    app.undo = async () => ({ ...NOTHING_BACK, restored: ['One', 'Two'] });
     await ui.actions.undo('token');
     assert.equal(screen.toasts.at(-1).lines[0], '2 lorebooks were restored: “One”, “Two”.');
+});
+
+test('the trash is a list: put back, save under another name, delete after a question', async () => {
+    let list = TRASH;
+    const inList = async (body) => {
+        await settled();
+        const press = (text, at = 0) => pressed(body, text, at);
+        assert.equal(body.all((node) => node.tagName === 'li').length, TRASH.length);
+        assert.match(body.textContent, /2\.2 MB in all\. Deleted timelines are kept for 30 days, up to 200 MB/);
+        assert.match(body.textContent, /Clean-Up therefore lists them/);
+        await press('Put back', 1);
+        assert.deepEqual(asked(app, 'undo'), [[TRASH[1].token]]);
+        await press('Save as…');
+        assert.equal(screen.toasts.at(-1).lines[0], 'Saved as “Harbour lore (2)”.');
+        await press('Delete', 2);
+        assert.match(screen.popups.at(-1).text, /Delete “Harbour lore” from the trash\?/);
+        assert.deepEqual(asked(app, 'dropFromTrash'), [], 'no is no');
+        await press('Delete', 2);
+        assert.deepEqual(asked(app, 'dropFromTrash'), [[TRASH[2].token]]);
+        list = [];
+        await press('Empty the trash…');
+        assert.equal(asked(app, 'dropFromTrash').length, 1 + TRASH.length);
+        assert.match(body.textContent, /The trash is empty/);
+        return 'ok';
+    };
+    const { app, screen, ui, panel } = await start({ trashList: async () => list }, [inList, 'ok', null, 'ok', 'ok']);
+    await ui.actions.showTrash();
+    assert.deepEqual(asked(app, 'saveFromTrash'), [[TRASH[0].token, ['Harbour lore (2)']]]);
+    assert.equal(screen.popups.length, 5);
+    await pressed(panel, 'Trash…');
+    assert.equal(screen.popups.length, 6);
+});
+
+test('where a search would take long, the trash asks first', async () => {
+    const found = [];
+    const look = async (body) => {
+        await settled();
+        await pressed(body, 'Look for more');
+        assert.match(body.textContent, /2 things were not in the list yet/);
+    };
+    const { ui } = await start({ findInTrash: async (how) => found.push(how) === 1 ? null : 2 }, [look]);
+    await ui.actions.showTrash();
+    assert.deepEqual(found, [{ isAsked: false }, { isAsked: true }]);
+});
+
+test('notices that speak of the trash lead to it, and a split or repair can be undone', async () => {
+    const { app, screen, ui } = await start({ split: async () => ({ keeper: null, chats: [{ undo: 'a' }, { undo: 'b' }] }) }, ['ok']);
+    const labels = () => screen.toasts.at(-1).options.buttons.map(({ text }) => text);
+    app.emit('removed', { chat: 'C', books: ['B'], undo: 'token', isKept: true });
+    assert.deepEqual([screen.toasts.at(-1).lines[0], labels()], ['“C” is in the trash with 1 lorebook: “B”.', ['Undo', 'Trash…']]);
+    app.emit('kept', { book: 'B', kept: [{ isMine: true, token: 'token' }] });
+    assert.deepEqual(labels(), ['Recover it as a lorebook', 'Trash…']);
+    screen.toasts.at(-1).options.buttons[1].run();
+    await settled();
+    assert.match(screen.popups.at(-1).text, /^Trash/);
+    ui.toasts.split(await app.split({}), ui.actions);
+    screen.toasts.at(-1).options.buttons[0].run();
+    await settled();
+    assert.deepEqual(asked(app, 'undo'), [['a'], ['b']]);
+});
+
+test('what could not be put back is named', async () => {
+    const { app, screen, ui } = await start({ undo: async () => ({ ...NOTHING_BACK, blocked: ['Two'] }) });
+    await ui.actions.undo('token');
+    assert.deepEqual(screen.toasts.at(-1).lines, ['“Two” exists again or was changed since, and stays as it is.']);
+    app.undo = async () => ({ ...NOTHING_BACK, chats: ['Two'], restored: ['Lore'], unreadable: 2 });
+    await ui.actions.undo('token');
+    assert.deepEqual(screen.toasts.at(-1).lines, ['“Two” is back with 1 lorebook: “Lore”.', '2 lines of its file could not be read by SillyTavern and are still in the trash.']);
+    app.undo = async () => ({ ...NOTHING_BACK, undone: ['Two'] });
+    await ui.actions.undo('token');
+    assert.deepEqual([screen.toasts.at(-1).kind, ...screen.toasts.at(-1).lines], ['success', 'Undone in “Two”.']);
 });
 
 test('what was brought over is told without what was not', async () => {

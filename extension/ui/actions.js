@@ -1,7 +1,7 @@
 /** What clicks do: ask, act, report. Errors are shown, never thrown. */
 import { attempting } from './widgets/attempt.js';
-import { say } from './words.js';
-/** @import { Dialogs, Finding, ForkKind, ForkReport, OwnActions, Parts, Toasts } from './types.js' */
+import { say, sayNames } from './words.js';
+/** @import { Dialogs, Finding, ForkKind, ForkReport, OwnActions, Parts, PutBackReport, Toasts } from './types.js' */
 
 export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts}} */ { app, screen, dialogs, toasts }) {
     const attempt = attempting(toasts);
@@ -41,20 +41,20 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
         repair: attempt(async () => {
             const choice = await dialogs.askRepair(await app.repairOptions());
             if (choice) {
-                toasts.repaired(choice.source, await app.repair(choice));
+                toasts.repaired(choice.source, await app.repair(choice), actions);
             }
         }),
 
-        bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }))),
+        bringBack: attempt(async () => toasts.repaired('journal', await app.repair({ source: 'journal' }), actions)),
 
         split: attempt(async () => {
             const choice = await dialogs.askSplit(await app.readiness());
             if (choice) {
-                toasts.split(await app.split(choice));
+                toasts.split(await app.split(choice), actions);
             }
         }),
 
-        giveCopy: attempt(async (/** @type {string} */ book) => toasts.copied(book, await app.giveCopy(book))),
+        giveCopy: attempt(async (/** @type {string} */ book) => toasts.copied(book, await app.giveCopy(book), actions)),
 
         useOriginal: attempt(async () => {
             const choice = await dialogs.askOriginal((await app.readiness()).leftOut);
@@ -70,7 +70,19 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
             }
         }),
 
-        undo: attempt(async (/** @type {string} */ token) => toasts.undone(await app.undo(token))),
+        undo: attempt(async (/** @type {string[]} */ ...tokens) => {
+            const reports = [];
+            for (const token of tokens) {
+                reports.push(await app.undo(token));
+            }
+            toasts.undone(joined(reports), actions);
+        }),
+
+        showTrash: attempt(() => dialogs.showTrash({
+            putBack: (token) => actions.undo(token),
+            saved: (names) => toasts.notify('success', say('trash.saved', { names: sayNames(names) })),
+            failed: toasts.failed,
+        })),
 
         strip: attempt(async () => {
             const open = app.open();
@@ -92,4 +104,16 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
         showRemarks: (/** @type {ForkReport} */ report) => dialogs.showRemarks(report),
     };
     return actions;
+}
+
+/** @param {PutBackReport[]} reports @returns {PutBackReport} */
+function joined(reports) {
+    return {
+        restored: reports.flatMap(({ restored }) => restored),
+        replaced: reports.flatMap(({ replaced }) => replaced),
+        chats: reports.flatMap(({ chats }) => chats),
+        undone: reports.flatMap(({ undone }) => undone),
+        blocked: reports.flatMap(({ blocked }) => blocked),
+        unreadable: reports.reduce((sum, { unreadable }) => sum + unreadable, 0),
+    };
 }

@@ -10,7 +10,7 @@ import { mountFailure, mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { mountInChatList } from './timelines/label.js';
 import { createToasts } from './toasts.js';
-import { useTranslations } from './words.js';
+import { say, useTranslations } from './words.js';
 /** @import { Actions, Parts } from './types.js' */
 
 /** Mounts everything and starts to listen to the app. @param {Parts} parts */
@@ -34,6 +34,7 @@ export function startUi({ app, screen }) {
     mountMarks({ app, screen, toasts, showLore: lore.show });
     screen.addCommands(commandList({ app, toasts, actions }));
     screen.guardCommands(forkCommands({ app, toasts }));
+    screen.addWandItem({ id: 'forklore_wand_trash', icon: 'fa-trash-can', text: say('trash.wand'), run: actions.showTrash });
     app.on('forked', (report) => toasts.forked(report, actions));
     app.on('opened', (report) => toasts.opened(report, actions));
     app.on('lost', (report) => toasts.lost(report, actions));

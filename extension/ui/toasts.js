@@ -4,7 +4,7 @@ import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
 import { element } from './widgets/dom.js';
 import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayShared, sayTerms } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 const REMARKS_SHOWN = 2;
 
@@ -130,9 +130,9 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             commonNotice = toast('info', sayShared(shared), { buttons: [{ text: say('do.copy'), run: () => giveCopy(shared.book) }] });
         },
 
-        copied(/** @type {string} */ original, /** @type {RepairReport} */ { entries }) {
+        copied(/** @type {string} */ original, /** @type {RepairReport} */ { entries, undo }, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) {
             commonNotice?.close();
-            toast('success', say('notice.copied', { entries, original }));
+            toast('success', say('notice.copied', { entries, original }), { buttons: undo ? [{ text: say('button.undo'), run: () => void takeBack(undo) }] : [] });
         },
 
         welcome: () => toast('info', say('notice.welcome'), { sticky: true }),
@@ -145,9 +145,9 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             }
         },
 
-        removed: (/** @type {AppEvents['removed']} */ { chat, books, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('info',
-            say('notice.removed', { chat, books: sayNames(books), count: books.length }),
-            { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+        removed: (/** @type {AppEvents['removed']} */ { chat, books, undo, isKept }, /** @type {CanUndo} */ can) => toast('info',
+            say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat, books: sayNames(books), count: books.length }),
+            { buttons: undoButtons(can, undo) }),
 
         /** Changes that another page made to a lorebook that this page has saved. */
         merged: (/** @type {AppEvents['merged']} */ { book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
@@ -155,34 +155,44 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             : say('notice.came', { book, count: entries.length, entries: sayNames(entries.map(({ title }) => title || say('notice.came.untitled')), 3) })),
 
         /** Versions that went to the trash because another one was chosen. */
-        kept: (/** @type {AppEvents['kept']} */ { book, kept, isLate }, /** @type {CanUndo} */ { undo: takeBack }) => toast(isLate ? 'warning' : 'success',
+        kept: (/** @type {AppEvents['kept']} */ { book, kept, isLate }, /** @type {CanUndo} */ { undo: takeBack, showTrash }) => toast(isLate ? 'warning' : 'success',
             say(isLate ? 'notice.kept.late' : 'notice.kept', { book }),
             {
-                buttons: kept.map(({ isMine, token }) => ({
-                    text: say(kept.length === 1 ? 'notice.kept.get' : isMine ? 'notice.kept.get.mine' : 'notice.kept.get.theirs'),
-                    run: () => takeBack(token),
-                })),
+                buttons: [
+                    ...kept.map(({ isMine, token }) => ({
+                        text: say(kept.length === 1 ? 'notice.kept.get' : isMine ? 'notice.kept.get.mine' : 'notice.kept.get.theirs'),
+                        run: () => takeBack(token),
+                    })),
+                    { text: say('do.trash'), run: () => void showTrash() },
+                ],
             }),
 
         /** What was brought from one timeline into another. */
-        brought: (/** @type {Brought} */ { into, added, changed, removed, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast(undo ? 'success' : 'info',
+        brought: (/** @type {Brought} */ { into, added, changed, removed, undo }, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) => toast(undo ? 'success' : 'info',
             undo ? say('notice.combined', { chat: into, changes: sayCounts({ added: added.length, changed: changed.length, removed: removed.length }) }) : say('notice.combined.none', { chat: into }),
             { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
-        cleaned: (/** @type {{removed: string[], undo: string | null}} */ { removed, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('success',
+        cleaned: (/** @type {{removed: string[], undo: string | null}} */ { removed, undo }, /** @type {CanUndo} */ can) => toast('success',
             say('notice.cleaned', { count: removed.length }),
-            { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+            { buttons: undoButtons(can, undo) }),
 
-        undone: (/** @type {{restored: string[], replaced: string[]}} */ { restored, replaced }) => toast('success', undoneText(restored, replaced)),
+        undone: (/** @type {PutBackReport} */ report, /** @type {Pick<CanUndo, 'showTrash'>} */ { showTrash }) => toast(report.blocked.length || report.unreadable ? 'warning' : 'success', present([
+            undoneText(report),
+            report.blocked.length && isSomething(report) ? say('notice.undone.blocked', { names: sayNames(report.blocked) }) : null,
+            report.unreadable ? say('notice.undone.unreadable', { count: report.unreadable }) : null,
+        ]), { buttons: report.blocked.length ? [{ text: say('do.trash'), run: () => void showTrash() }] : [] }),
 
-        repaired: (/** @type {RepairSource} */ source, /** @type {RepairReport} */ report) => toast('success', present([
+        repaired: (/** @type {RepairSource} */ source, /** @type {RepairReport} */ report, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) => toast('success', present([
             repairedText(source, report, sayMessage),
             app.settings.warnings ? wordList(report.remarks ?? [], 'forklore_small') : null,
-        ])),
+        ]), { buttons: report.undo ? [{ text: say('button.undo'), run: () => void takeBack(String(report.undo)) }] : [] }),
 
-        split: (/** @type {SplitPlan} */ { chats }) => toast('success', say('notice.split', { count: chats.length })),
+        split: (/** @type {SplitPlan} */ { chats }, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) => {
+            const tokens = chats.flatMap(({ undo }) => undo ?? []);
+            toast('success', say('notice.split', { count: chats.length }), { buttons: tokens.length ? [{ text: say('button.undo'), run: () => void takeBack(...tokens) }] : [] });
+        },
 
-        restored: (/** @type {number} */ message, /** @type {BookReport} */ { book, entries, remarks, undo }, /** @type {CanUndo} */ { undo: takeBack }) => toast('success', present([
+        restored: (/** @type {number} */ message, /** @type {BookReport} */ { book, entries, remarks, undo }, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) => toast('success', present([
             say('notice.restored', { book, entries, message: sayMessage(message) }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ]), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
@@ -194,10 +204,25 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 /** The lines that there are. @param {Array<string | Node | null>} lines */
 const present = (lines) => lines.flatMap((line) => line || []);
 
-/** @param {string[]} restored lorebooks that were restored @param {string[]} replaced those of them that replaced other content */
-function undoneText(restored, replaced) {
+/** @param {CanUndo} can @param {string | null} token */
+function undoButtons({ undo, showTrash }, token) {
+    return token ? [{ text: say('button.undo'), run: () => void undo(token) }, { text: say('do.trash'), run: () => void showTrash() }] : [];
+}
+
+/** @param {PutBackReport} report */
+const isSomething = ({ restored, chats, undone }) => restored.length + chats.length + undone.length > 0;
+
+/** @param {PutBackReport} report */
+function undoneText(report) {
+    const { restored, replaced, chats, undone, blocked } = report;
+    if (!isSomething(report)) {
+        return blocked.length ? say('notice.undone.blocked', { names: sayNames(blocked) }) : say('notice.undone.none');
+    }
+    if (chats.length) {
+        return say(restored.length ? 'notice.back.books' : 'notice.back', { chats: sayChats(chats), books: sayNames(restored), count: restored.length });
+    }
     if (!restored.length) {
-        return say('notice.undone.none');
+        return say('notice.undone.chats', { chats: sayChats(undone) });
     }
     const key = replaced.length === restored.length ? 'notice.undone.replaced' : 'notice.undone';
     return say(key, { count: restored.length, books: sayNames(restored) });

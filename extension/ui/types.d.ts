@@ -23,7 +23,9 @@ export interface OwnActions {
     giveCopy(book: string): Promise<unknown>;
     useOriginal(): Promise<unknown>;
     clean(): Promise<unknown>;
-    undo(token: string): Promise<unknown>;
+    /** Puts back what was put into the trash. */
+    undo(...tokens: string[]): Promise<unknown>;
+    showTrash(): Promise<unknown>;
     strip(): Promise<unknown>;
     verifyAll(): Promise<unknown>;
     showFindings(findings: Finding[]): Promise<unknown>;
@@ -43,7 +45,7 @@ export interface Actions extends OwnActions {
     showTimelines(): Promise<unknown>;
 }
 
-export type CanUndo = Pick<Actions, 'undo'>;
+export type CanUndo = Pick<Actions, 'undo' | 'showTrash'>;
 
 /** What every part is given. */
 export interface Parts {

@@ -4,7 +4,7 @@ import { entriesOf } from '../../core/core.js';
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { shown, shownBeginning } from './comparison.js';
-/** @import { BookChange, Brought, ChatId, Conflict, Core, Host, MergePlan, MergeRequest, MergeStep, StalePlan, WantedEntries } from '../../types.js' */
+/** @import { BookChange, Brought, Conflict, Core, Host, MergePlan, MergeRequest, MergeStep, StalePlan, WantedEntries } from '../../types.js' */
 /** @import { Repairs } from '../repair/repairs.js' */
 /** @import { Base, Comparison, Side } from './comparison.js' */
 /** @typedef {Side & {bookName: string, book: Uint8Array}} SideWithBook */
@@ -24,8 +24,6 @@ export class TimelineMerge {
         this.repairs = repairs;
         this.comparison = comparison;
         this.exclusively = exclusively;
-        /** By the token that restores the book that was changed along with them. @type {Map<string, ChangedKeys & {chat: ChatId}>} */
-        this.metadataChanges = new Map();
     }
 
     /** Plans without changing anything. @param {MergeRequest} request */
@@ -141,29 +139,8 @@ export class TimelineMerge {
                 return changed && { ...ours.chat.metadata, ...changed.after };
             },
         };
-        await this.repairs.apply(change, ours.chat, `bring lore from "${from.chat}" into "${into}"`, { isOpen: ours.isOpen });
-        if (changed && change.undo) {
-            this.metadataChanges.set(change.undo, { chat: { group: ours.chat.group, avatar: ours.chat.avatar, name: into }, ...changed });
-        }
+        await this.repairs.applyKept(change, ours.chat, { code: 'merge', from: from.chat }, { isOpen: ours.isOpen });
         return { ...done, undo: change.undo ?? null, text };
-    }
-
-    /** The book was restored. Restores the metadata that was changed along with it, unless it was changed again since. @param {string} token */
-    async undo(token) {
-        const changes = this.metadataChanges.get(token);
-        if (!changes) {
-            return;
-        }
-        this.metadataChanges.delete(token);
-        const { chat: { group, avatar, name }, before, after } = changes;
-        const open = this.host.openChat();
-        const isOpen = open?.name === name && open.group === group && open.avatar === avatar;
-        const chat = isOpen ? open : await this.repairs.closedChat({ group, avatar, name });
-        const isStill = (/** @type {string} */ key) => JSON.stringify(chat.metadata[key]) === JSON.stringify(after[key]);
-        const back = Object.keys(after).filter(isStill);
-        if (back.length) {
-            await this.repairs.apply({ metadata: withBefore(chat.metadata, before, back) }, chat, 'undo', { isOpen });
-        }
     }
 }
 
@@ -190,17 +167,4 @@ function changedKeys(metadata, wanted) {
     const keys = Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key]));
     const of = (/** @type {ST.Metadata} */ value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));
     return keys.length ? { before: of(metadata), after: of(wanted) } : null;
-}
-
-/** @param {ST.Metadata} metadata @param {ST.Metadata} before @param {string[]} keys */
-function withBefore(metadata, before, keys) {
-    const result = { ...metadata };
-    for (const key of keys) {
-        if (before[key] === undefined) {
-            delete result[key];
-        } else {
-            result[key] = before[key];
-        }
-    }
-    return result;
 }

@@ -7,7 +7,7 @@ import { bookSave, readBookSave } from '../../sillytavern/requests.js';
 /** @import { AppEvents, Conflict, Core, Host, Settings, Settled } from '../../types.js' */
 /** @import { GuardAction, GuardEvent, Overwritten } from '../../core/guard_calls.js' */
 /** @import { HeldRequest } from '../../sillytavern/tap.js' */
-/** @import { Trash } from '../trash.js' */
+/** @import { Trash } from '../trash/trash.js' */
 /** @import { Lineage } from './lineage.js' */
 
 /** In milliseconds: how long to wait for another page's lock before saving without it. */
@@ -130,7 +130,7 @@ export class Guard {
             for (let conflicts = await turn(); conflicts; conflicts = await turn()) {
                 // Nothing is lost if the tab is closed while the question is open.
                 const save = saveOf(job);
-                save.draft ??= await this.trash.keepText(sideName(save.name), save.text, `two pages changed "${save.name}"; not decided yet`).catch(() => null);
+                save.draft ??= await this.trash.keepText(sideName(save.name), save.text, { code: 'undecided', book: save.name }).catch(() => null);
                 const answer = await this.askOwner(save.name, conflicts);
                 this.next(save, { is: 'answered', settle: answer ? answer.settle : null });
             }
@@ -215,7 +215,7 @@ export class Guard {
         const kept = [];
         for (const { isMine, text } of versions) {
             const as = sideName(name, isMine ? 'from this page' : 'from another page');
-            kept.push({ isMine, as, token: await this.trash.keepText(as, text, `two pages changed "${name}"`) });
+            kept.push({ isMine, as, token: await this.trash.keepText(as, text, { code: 'conflict', book: name }) });
         }
         this.onKept({ book: name, kept, isLate });
         return { is: 'kept' };

@@ -8,9 +8,10 @@ import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { boundBook } from '../../sillytavern/metadata.js';
 import { bookSave } from '../../sillytavern/requests.js';
+import { changeSince, snapshotOf } from '../trash/changes.js';
 /** @import { Repair, RepairAsk, RepairPlan } from '../../core/repair_calls.js' */
-/** @import { BookChange, ChatId, Core, Host, LoadedChat, OpenChat, RepairChoice, SplitChat } from '../../types.js' */
-/** @import { Trash } from '../trash.js' */
+/** @import { BookChange, ChatId, Core, Host, LoadedChat, OpenChat, RepairChoice, SplitChat, Why } from '../../types.js' */
+/** @import { Trash } from '../trash/trash.js' */
 /** @typedef {Pick<ST.Message, 'extra'>} Extra */
 /** @template {Repair} How @typedef {RepairPlan<How> & Pick<BookChange, 'bytes' | 'undo'>} Plan */
 
@@ -134,7 +135,7 @@ export class Repairs {
         }
         const plan = await this.plan('restore', open, { message });
         if (!dryRun) {
-            await this.apply(plan, open, `restore to message ${message}`);
+            await this.applyKept(plan, open, { code: 'restore', message });
         }
         return report(plan);
     }
@@ -169,10 +170,13 @@ export class Repairs {
             await this.host.untilSaved(open.book);
         }
         const plan = await this.plan(source, { ...open, ...(lost && { book: lost }) }, { copied: book ?? null }, other);
-        await this.apply(plan, open, `repair from ${source}`);
-        if (plan.book && lost && open.book !== lost) {
-            await this.rebind(open, plan.book.name);
-        }
+        await this.applyKept(plan, open, { code: 'repair', source }, {
+            then: async () => {
+                if (plan.book && lost && open.book !== lost) {
+                    await this.rebind(open, plan.book.name);
+                }
+            },
+        });
         return report(plan);
     }
 
@@ -188,8 +192,8 @@ export class Repairs {
             throw wordError('no-such-book', { name: book });
         }
         const plan = await this.plan('copy', open, { copied: book }, original);
-        await this.apply({ ...plan, metadata: { ...plan.metadata, forklore_instead: [book] } }, open, 'copy');
-        this.host.showWhetherBound();
+        plan.metadata = { ...plan.metadata, forklore_instead: [book] };
+        await this.applyKept(plan, open, { code: 'split' });
         return report(plan);
     }
 
@@ -197,8 +201,7 @@ export class Repairs {
     async useOriginal({ unlink }) {
         const open = this.requireOpenChat();
         const { forklore_instead: _, ...metadata } = unlink && open.book ? (await this.plan('detach', open)).metadata ?? {} : open.metadata;
-        await this.apply({ metadata }, open, 'use the original');
-        this.host.showWhetherBound();
+        await this.applyKept({ metadata }, open, { code: 'repair', source: 'detach' });
     }
 
     /** Plans which chats would get which books. @param {ChatId[]} sharing the chats to be split */
@@ -215,8 +218,8 @@ export class Repairs {
         const chats = [];
         for (const head of sharing) {
             const { plan, chat, shown } = await this.splitOne(head, []);
-            await this.apply(plan, chat, 'split', { isOpen: shown.open });
-            chats.push(shown);
+            await this.applyKept(plan, chat, { code: 'split' }, { isOpen: shown.open });
+            chats.push({ ...shown, undo: plan.undo ?? null });
         }
         return chats;
     }
@@ -261,17 +264,40 @@ export class Repairs {
             undefined,
         );
         if (value.possible) {
-            await this.apply(value, chat, 'rename', { isOpen });
+            await this.apply(value, chat, { code: 'rename' }, { isOpen });
         }
     }
 
-    /** @param {BookChange} plan @param {LoadedChat} chat @param {string} why */
+    /**
+     * Applies a plan, and keeps in the trash what it changed, so that it can be undone.
+     * @param {BookChange} plan @param {LoadedChat} chat @param {Why} why
+     * @param {{isOpen?: boolean, then?: () => Promise<void>}} [options] `then`: what else belongs to it
+     */
+    async applyKept(plan, chat, why, { isOpen = true, then = async () => {} } = {}) {
+        const before = snapshotOf(chat);
+        await this.apply(plan, chat, why, { isOpen });
+        await then();
+        const change = changeSince(chat, before);
+        const made = plan.book && plan.bytes && !plan.replaces ? [{ name: plan.book.name, text: bytesText(plan.bytes) }] : null;
+        if (change || made) {
+            const { group, avatar, name } = chat;
+            const done = { of: { group, avatar, name }, ...(change && { changes: [change] }), ...(made && { made }) };
+            // It is done already, and must not fail because it cannot be undone.
+            plan.undo = await this.trash.keepDone(done, why, plan.undo).catch((error) => {
+                console.warn('Forklore:', error);
+                return plan.undo;
+            });
+        }
+    }
+
+    /** @param {BookChange} plan @param {LoadedChat} chat @param {Why} why */
     async apply(plan, chat, why, { isOpen = true } = {}) {
         // Until the book is written, messages may be deleted, or the page's list may be refilled with another chat.
         const messages = [...chat.messages];
         if (plan.book && plan.bytes) {
             if (plan.replaces) {
-                plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes) });
+                const { group, avatar, name } = chat;
+                plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes), of: { group, avatar, name } });
             }
             await this.host.writeBook(bookSave(plan.book.name, bytesText(plan.bytes)));
             await this.host.refreshBooks(plan.book.name);
@@ -292,9 +318,12 @@ export class Repairs {
         if (isOpen && this.host.openChat()?.name !== chat.name) {
             throw new Error(`"${chat.name}" was not saved: it is not open any more`);
         }
-        await (isOpen
-            ? this.host.saveOpenChat()
-            : this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]));
+        if (isOpen) {
+            this.host.showWhetherBound();
+            await this.host.saveOpenChat();
+        } else {
+            await this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]);
+        }
     }
 }
 

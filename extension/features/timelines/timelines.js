@@ -2,18 +2,21 @@
 
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { integrityOf } from '../../sillytavern/metadata.js';
 import { labelOf } from './labels.js';
 import { TimelineWatch } from './timeline_watch.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
 /** @import { Core, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
+/** @import { Trash } from '../trash/trash.js' */
 /** @import { TimelineIndex } from './timeline_index.js' */
 
 export class Timelines {
-    /** @param {{host: Host, core: Core, index: TimelineIndex, settings: Pick<Settings, 'cleanUp'>}} parts */
-    constructor({ host, core, index, settings }) {
+    /** @param {{host: Host, core: Core, index: TimelineIndex, trash: Trash, settings: Pick<Settings, 'cleanUp' | 'trashDays'>}} parts */
+    constructor({ host, core, index, trash, settings }) {
         this.host = host;
         this.core = core;
         this.index = index;
+        this.trash = trash;
         this.settings = settings;
     }
 
@@ -115,8 +118,16 @@ export class Timelines {
         if (names.some((name) => name !== from && name.toLowerCase() === to.toLowerCase())) {
             throw wordError('name-taken', { name: to });
         }
-        await this.host.renameChat({ group: open.group, avatar: open.avatar }, from, to);
-        return (await this.host.chatNames(open)).includes(to) ? to : null;
+        const owner = { group: open.group, avatar: open.avatar };
+        await this.host.renameChat(owner, from, to);
+        if (!(await this.host.chatNames(owner)).includes(to)) {
+            return null;
+        }
+        const [header] = await this.host.readChat(owner, to);
+        const integrity = header?.chat_metadata ? integrityOf(header.chat_metadata) : null;
+        // It is done already, and must not fail because it cannot be undone.
+        await this.trash.keep({ why: { code: 'rename', from, to }, books: [], renamed: { ...owner, from, to, integrity } }).catch((error) => console.warn('Forklore:', error));
+        return to;
     }
 
     /** What will happen to a timeline's book if the timeline is deleted. @param {string} name */
@@ -131,12 +142,27 @@ export class Timelines {
         });
     }
 
-    async delete(/** @type {string} */ name) {
+    /** Deletes a timeline; it is kept in the trash, unless it has to be gone for good. @param {string} name */
+    async delete(name, { isForGood = false } = {}) {
         const open = this.requireOpenChat();
         if (open.name === name) {
             throw wordError('delete-open');
         }
-        await this.host.deleteChat({ group: open.group, avatar: open.avatar }, name);
+        const owner = { group: open.group, avatar: open.avatar };
+        const isKept = !isForGood && this.settings.trashDays > 0;
+        const token = isKept ? await this.trash.keepChat({ ...owner, name }) : null;
+        this.trash.deletions.set(name, { isForGood, token });
+        try {
+            await this.host.deleteChat(owner, name);
+        } finally {
+            this.trash.deletions.delete(name);
+        }
+        if ((await this.host.readChat(owner, name)).length) {
+            if (token) {
+                await this.trash.drop(token);
+            }
+            throw wordError('not-deleted', { name });
+        }
     }
 
     requireOpenChat() {

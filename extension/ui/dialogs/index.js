@@ -8,8 +8,10 @@ import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
 import { askOriginal, askSplit } from './shared_book.js';
+import { showTrash } from './trash_list.js';
 import { showFindings, showVerification } from './verification.js';
 /** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
+/** @import { TrashActions } from './trash_list.js' */
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
     /** A message of the open chat. */
@@ -29,6 +31,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         askName: (/** @type {string} */ suggestion) => askName(screen, suggestion),
         /** Verifies all chats -> the chat to open, or null */
         showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
+        showTrash: (/** @type {TrashActions} */ actions) => showTrash({ app, screen }, actions),
         showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen, sayMessage }, findings),
         showRemarks: (/** @type {Pick<ForkReport, 'parent' | 'child' | 'message' | 'remarks'>} */ { parent, child, message, remarks }) => {
             // Both have the message; another chat has another one there.

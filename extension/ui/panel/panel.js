@@ -64,6 +64,7 @@ function tools(/** @type {Actions} */ actions) {
             tool('timelines', 'fa-sitemap', () => actions.showTimelines()),
             tool('verify-all', 'fa-list-check', () => actions.verifyAll()),
             tool('clean', 'fa-broom', () => actions.clean()),
+            tool('trash', 'fa-trash-can', () => actions.showTrash()),
             tool('strip', 'fa-eraser', () => actions.strip())));
 }
 

@@ -164,6 +164,8 @@ export const MORE_SETTINGS = [
     { name: 'whenBusy', type: 'select', options: ['wait', 'drain', 'without'] },
     { name: 'waitSeconds', type: 'number', min: 1, max: 3600, needs: 'whenBusy', being: 'wait' },
     { name: 'journalLimit', type: 'number', min: 1, max: 1024, needs: 'journal' },
+    { name: 'trashDays', type: 'number', min: 0, max: 3650 },
+    { name: 'trashLimit', type: 'number', min: 1, max: 10_000 },
 ];
 
 /** Whether a setting has any effect, given the others. @param {Pick<Setting, 'needs' | 'being'>} setting @param {Settings} settings */

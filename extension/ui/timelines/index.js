@@ -93,8 +93,9 @@ export function createTimelines({ app, screen, toasts, actions }) {
         }),
         delete: attempt(async (/** @type {ShownTimeline} */ { name, id }) => {
             const children = (shown?.view.model?.timelines ?? []).filter(({ parent }) => parent === id).map((child) => child.name);
-            if (await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children })) {
-                await app.timelines.delete(name);
+            const answer = await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children, days: app.settings.trashDays });
+            if (answer) {
+                await app.timelines.delete(name, { isForGood: answer === 'for-good' });
                 await shown?.watch.refresh();
             }
         }),

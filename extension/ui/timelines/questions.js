@@ -20,13 +20,22 @@ export function sayFate({ fate, book, why, by = [] }) {
     }
 }
 
-/** @param {TavernScreen} screen @param {{name: string, fate: BookFate, children: string[]}} what */
-export function askDelete(screen, { name, fate, children }) {
-    return screen.confirm(element('div', { class: 'forklore_dialog' },
+/**
+ * @param {TavernScreen} screen @param {{name: string, fate: BookFate, children: string[], days: number}} what `days`: how long it is kept
+ * @returns {Promise<'ok' | 'for-good' | null>}
+ */
+export function askDelete(screen, { name, fate, children, days }) {
+    return screen.popup(element('div', { class: 'forklore_dialog' },
         heading(say('timelines.delete.title')),
         paragraph(nameOf(name)),
-        paragraph(say('timelines.delete.what')),
+        paragraph(days ? say('timelines.delete.kept', { days }) : say('timelines.delete.what')),
         paragraph(sayFate(fate)),
-        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayChats(children, 3) })) : null),
-    { okText: say('timelines.delete.ok'), cancelText: say('button.cancel') });
+        children.length ? paragraph(say('timelines.delete.children', { count: children.length, names: sayChats(children, 3) })) : null,
+        element('small', {}, say('timelines.delete.for-good.hint'))),
+    {
+        okText: say('timelines.delete.ok'),
+        cancelText: say('button.cancel'),
+        focus: 'cancel',
+        buttons: [{ text: say('timelines.delete.for-good'), value: /** @type {const} */ ('for-good') }],
+    });
 }

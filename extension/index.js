@@ -44,6 +44,7 @@ async function start() {
         listen(app);
         const ui = startUi({ app, screen });
         app.forks.ask = (question) => ui.dialogs.askFork(question);
+        app.childSaves.firstWords = ui.firstWords;
         app.askConflict = (question) => ui.dialogs.askConflict(question);
         if (app.isNew) {
             // Once they are saved, it is not new any more.

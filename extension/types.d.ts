@@ -106,6 +106,7 @@ export interface Settings {
     waitSeconds: number;
     autoName: boolean;
     nameTemplate: string;
+    branchTitle: string;
     checkpointAtScenes: boolean;
     warnings: boolean;
     journal: boolean;
@@ -226,6 +227,8 @@ export interface ToastOptions {
     title?: string;
     buttons?: { text: string; run: () => void }[];
     sticky?: boolean;
+    /** How long it stays, unless it is sticky. */
+    seconds?: number;
     closeLabel?: string;
 }
 

@@ -209,7 +209,7 @@ scenario('a solo chat that becomes a group chat takes a copy of the book along',
     assert.equal(converted.messages.length, 6);
     assert.equal(files.chat(tale).metadata.world_info, tale.book);
     assert.equal(files.book(tale.book).text, before.bookText);
-    await notice(page, /Group chat created: It has its own copy of the lorebook: “.*”, 4 entries\./, 'success');
+    await notice(page, /Group chat created with its own lore: 4 entries, .*\./, 'success');
 });
 
 /**

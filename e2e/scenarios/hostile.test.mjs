@@ -357,6 +357,16 @@ scenario('names of lorebooks and of what uses them: the clean-up', {}, async ({ 
     fs.rmSync(files.chatPath(tale, asSavedName(texts[13])));
 });
 
+/** The details of the notice about a fork name the new chat. */
+async function assertDetailsName(page, child) {
+    const details = page.raw.locator('#toast-container .toast').filter({ hasText: 'Checkpoint created' }).getByRole('button', { name: /^Details/ });
+    // Toasts let clicks through here, so the mouse is not used.
+    await details.dispatchEvent('click');
+    await dialog(page, /^Fork at message/);
+    await assertShows(page, [child], 'the details of a fork');
+    await page.press('.popup-button-ok');
+}
+
 scenario('names of checkpoints: the notice, a deleted chat, the journal taken out', {}, async ({ page, files, story, trap }) => {
     const tale = await story.begin({ book: book([entry(0)]) });
     await page.open(tale);
@@ -365,8 +375,8 @@ scenario('names of checkpoints: the notice, a deleted chat, the journal taken ou
         page.watch.clear();
         const child = await command(page, 'forklore-fork', { message: '5' }, text.slice(0, 150));
         assert.equal(child, text.slice(0, 150).trim());
-        const said = await notice(page, /Checkpoint created/, 'success');
-        assert.ok(bare(said).includes(bare(oneLine(child))), `${said} should say ${child}`);
+        await notice(page, /Checkpoint created/, 'success');
+        await assertDetailsName(page, child);
         await page.clearToasts();
         await page.settle();
         children.push(child);
@@ -420,9 +430,8 @@ scenario('variables, metadata and scenes: what a fork says of them', {}, async (
 
     // From the template, and from the question.
     await pressInPanel(page, 'Create checkpoint');
-    const said = await notice(page, /Checkpoint created/);
-    const child = files.chats(tale).find((chat) => chat !== tale.chat);
-    assert.ok(bare(said).includes(bare(child)), `${said} should say ${child}`);
+    await notice(page, /Checkpoint created/);
+    await assertDetailsName(page, files.chats(tale).find((chat) => chat !== tale.chat));
     await page.raw.evaluate(() => { SillyTavern.getContext().extensionSettings.forklore.autoName = false; });
     await pressInPanel(page, 'Create checkpoint');
     await dialog(page, 'Checkpoint name');

@@ -518,6 +518,7 @@ const closings = [
         },
         parts: [
             [
+                { before: 'the list of books is read', leaves: [] },
                 { before: 'the child’s book is written', leaves: [] },
                 { after: 'the child’s book is written', leaves: ['book'] },
                 { before: 'the child’s book is read again', leaves: ['book'] },
@@ -525,7 +526,6 @@ const closings = [
             ],
             [
                 { after: 'the child is saved', leaves: ['book', 'child'] },
-                { before: 'the list of books is read', leaves: ['book', 'child'] },
                 { before: 'the parent is saved', leaves: ['book', 'child'] },
                 { after: 'the parent is saved', leaves: ['book', 'child', 'link'] },
             ],
@@ -536,13 +536,13 @@ const closings = [
         begin: (tab) => tab.messageAction(5, '.mes_create_branch'),
         parts: [
             [
+                { before: 'the list of books is read', leaves: [] },
                 { before: 'the child’s book is written', leaves: [] },
                 { after: 'the child’s book is written', leaves: ['book'] },
                 { before: 'the child is saved', leaves: ['book'] },
             ],
             [
                 { after: 'the child is saved', leaves: ['book', 'child'] },
-                { before: 'the list of books is read', leaves: ['book', 'child'] },
                 { before: 'the child is opened', leaves: ['book', 'child'] },
             ],
         ],

@@ -138,7 +138,7 @@ describe('beside ST-Auto-Recap', () => {
                 assert.equal(metadata.world_info, undefined);
                 assert.equal(metadata.forklore.book, null);
                 assert.deepEqual(files.books(), before.books);
-                await notice(page, /It has no lorebook/, 'warning');
+                await notice(page, /Checkpoint created without a lorebook/, 'warning');
             }
         });
     }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 
 import { chance } from '../harness/chance.mjs';
 import { ballastOf, growFamily } from '../harness/families.mjs';
-import { agree, decline, dialog, notice, trashed, withSettings } from '../harness/forklore.mjs';
+import { agree, decide, decline, dialog, notice, trashed, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { asSavedName } from '../harness/payloads.mjs';
@@ -410,16 +410,21 @@ scenario('timelines have titles, notes, colours and pins, on the map and in Sill
     await view.getByRole('searchbox').fill('');
     await leaveTimelines(page);
 
+    await decide(page, { branchTitle: '{message}, {speaker}: {words}', whenInexact: 'nearest' });
+    const titled = await page.branchByButton(4);
+    assert.deepEqual(files.chat(tale, titled).metadata.forklore_label, { title: `4, ${tale.speaker}: reply 4`, colour: 'blue' });
+    await page.switchTo(tale.chat);
+    await decide(page);
     const child = await page.branchByButton(5);
     const { forklore_label: inherited } = files.chat(tale, child).metadata;
     assert.deepEqual(inherited, { colour: 'blue' }, 'a fork inherits the colour and nothing else');
 
     await page.menu('#option_select_chat');
     const list = page.raw.locator('#select_chat_div .select_chat_block_wrapper');
-    await until('the labels in the list', async () => (await list.locator('.forklore_chat_label').allInnerTexts()).filter(Boolean).length === 2);
+    await until('the labels in the list', async () => (await list.locator('.forklore_chat_label').allInnerTexts()).filter(Boolean).length === 3);
     const first = await list.evaluateAll((blocks) => blocks.slice(0, 2).map((block) => block.querySelector('.forklore_chat_label')?.textContent));
     assert.deepEqual(first.toSorted(), ['Bad end <b>', 'The main story'], 'pinned ones come first');
-    assert.deepEqual(await list.locator('.select_chat_block_filename').allInnerTexts().then((names) => names.toSorted()), [tale.chat, child, 'The other end'].toSorted());
+    assert.deepEqual(await list.locator('.select_chat_block_filename').allInnerTexts().then((names) => names.toSorted()), [tale.chat, titled, child, 'The other end'].toSorted());
     await page.raw.locator('#select_chat_cross').click();
 });
 

@@ -11,6 +11,7 @@ export const DEFAULTS = {
     waitSeconds: 120,
     autoName: true,
     nameTemplate: 'Scene {scene_number} - {scene_name}',
+    branchTitle: '',
     checkpointAtScenes: false,
     warnings: true,
     journal: true,
@@ -49,8 +50,8 @@ export function forkSettings({ whenInexact, whenBusy, requireScene }) {
 }
 
 /**
- * The name of a checkpoint from the user's template.
- * @param {string} template with {scene_number}, {scene_name}, {chat}, {message}
+ * The name of a checkpoint, or the title of a branch, from the user's template.
+ * @param {string} template with the keys of the values in curly brackets
  * @param {Record<string, unknown>} values
  */
 export function nameFrom(template, values) {

@@ -35,12 +35,12 @@ const LONG_TEXT = 120;
  * A notice at the top of the page.
  * @param {ToastKind} kind @param {ToastContent} content text, or lines of text and elements @param {ToastOptions} [options]
  */
-export function toast(kind, content, { title = '', buttons = [], sticky = false, closeLabel = '' } = {}) {
+export function toast(kind, content, { title = '', buttons = [], sticky = false, seconds: wanted, closeLabel = '' } = {}) {
     const lines = [content].flat().map((line) => line instanceof Node ? line : element('div', line));
     const body = element('div', ...lines);
     body.className = 'forklore_toast';
     const isKept = sticky || buttons.length > 0;
-    const seconds = buttons.length ? BUTTON_SECONDS : body.textContent.length > LONG_TEXT ? LONG_TEXT_SECONDS : null;
+    const seconds = wanted ?? (buttons.length ? BUTTON_SECONDS : body.textContent.length > LONG_TEXT ? LONG_TEXT_SECONDS : null);
 
     // toastr only escapes strings, and fails on anything else, so its escaping is turned off and it only gets nodes.
     const shown = toastr[kind](body, title ? document.createTextNode(title) : undefined, {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { originOf } from '../features/readiness.js';
 import { cleanupView } from '../ui/dialogs/cleanup_list.js';
+import { partAndRecaps } from '../ui/dialogs/fork_report.js';
 import { loreView, matchingEntries } from '../ui/dialogs/lore.js';
 import { matchingBooks, repairChoices } from '../ui/dialogs/missing_book.js';
 import { splitView } from '../ui/dialogs/shared_book.js';
@@ -126,33 +127,34 @@ test('cleaning up says what goes, what stays and why', () => {
     assert.match(nothing.unreadTitle, /^1 file could not be read\. It may/);
 });
 
-test('a fork is told with its book and how well it is known', () => {
-    const notice = forkNotice(REPORT, SETTINGS);
-    assert.equal(notice.kind, 'success');
-    assert.equal(notice.title, 'Checkpoint created');
-    assert.match(notice.about, /34 entries, exactly as it was at this message/);
-    assert.equal(forkNotice({ ...REPORT, part: LIVE }, SETTINGS).kind, 'warning');
-    assert.match(forkNotice({ ...REPORT, book: null, part: null }, SETTINGS).about, /no lorebook/);
+test('a fork is told in one short sentence, with how well its lore is known', () => {
+    const words = (notice) => `${notice.text} ${notice.details}`.split(' ').length;
+    const said = [REPORT, { ...REPORT, kind: 'branch', part: SNAPSHOT }, { ...REPORT, part: LIVE, remarks: REMARKS }, { ...REPORT, kind: 'branch', isConversion: true }]
+        .map((report) => forkNotice(report, SETTINGS));
+    assert.deepEqual(said.map(({ text }) => text), [
+        'Checkpoint created with its own lore: 34 entries, exact.',
+        'Branch created with its own lore: 34 entries, as of message 42.',
+        'Checkpoint created with its own lore: 34 entries, as it is today.',
+        'Group chat created with its own lore: 34 entries, exact.',
+    ]);
+    assert.deepEqual(said.map(({ kind }) => kind), ['success', 'success', 'warning', 'success']);
+    assert.deepEqual(said.map(({ details }) => details), ['Details', 'Details', `Details (${REMARKS.length})`, 'Details']);
+    assert.ok(said.every((notice) => words(notice) <= 20));
 });
 
-test('a chat that became a group’s is no branch, and says that the lorebook was copied', () => {
-    const notice = forkNotice({ ...REPORT, kind: 'branch', isConversion: true }, SETTINGS);
-    assert.equal(notice.title, 'Group chat created');
-    assert.match(notice.about, /^It has its own copy of the lorebook: “Harbour lore \(Scene 3\)”, 34 entries/);
+test('a fork without lore is made in silence, unless it should have some', () => {
+    const bare = { ...REPORT, book: null, part: null };
+    assert.equal(forkNotice(bare, SETTINGS), null);
+    assert.equal(forkNotice({ ...bare, remarks: REMARKS }, { warnings: false }), null);
+    assert.deepEqual(forkNotice({ ...bare, remarks: REMARKS }, SETTINGS), { kind: 'success', text: 'Checkpoint created.', details: `Details (${REMARKS.length})` });
+    const without = [word('without-book', { name: 'Lore' })];
+    assert.deepEqual(forkNotice({ ...bare, remarks: without }, { warnings: false }), { kind: 'warning', text: 'Checkpoint created without a lorebook.', details: 'Details' });
 });
 
-test('what could not be brought back is told if it is wanted', () => {
-    const few = forkNotice({ ...REPORT, remarks: REMARKS.slice(1, 3) }, SETTINGS);
-    assert.deepEqual(few.shown.map(({ code }) => code), ['running-dropped', 'not-scene-break']);
-    const many = forkNotice({ ...REPORT, remarks: REMARKS }, SETTINGS);
-    assert.deepEqual([many.shown.length, many.summary], [0, '4 things to know about it.']);
-    assert.deepEqual(forkNotice({ ...REPORT, remarks: REMARKS }, { warnings: false }).shown, []);
-});
-
-test('the notice names the recaps that came along, in one sentence', () => {
+test('the details of a fork name the recaps that came along', () => {
     const recap = { version: 0, scenes: 1 };
-    assert.match(forkNotice({ ...REPORT, recap, combined: 10 }, SETTINGS).about, /entries, [^.]+, running recap version 0 \(1 scene\), combined recap of 10 messages\.$/);
-    assert.doesNotMatch(forkNotice({ ...REPORT, recap: { version: null, scenes: 0 }, combined: null }, SETTINGS).about, /recap/);
+    assert.match(partAndRecaps({ ...REPORT, recap, combined: 10 }), /^[^.]+, running recap version 0 \(1 scene\), combined recap of 10 messages$/);
+    assert.doesNotMatch(partAndRecaps({ ...REPORT, recap: { version: null, scenes: 0 }, combined: null }), /recap/);
 });
 
 test('the panel says what a chat was made of', async () => {

@@ -425,8 +425,12 @@ test('lore that is not known is told in words', async () => {
 test('notices: forks, removed books, chats that were opened', async () => {
     const { app, screen } = await start();
     app.emit('forked', { ...REPORT, remarks: REMARKS });
-    assert.ok(screen.toasts[0].lines[0].includes(MARKUP));
-    assert.equal(screen.toasts[0].options.buttons[0].text, 'Details');
+    const [details] = screen.toasts[0].options.buttons;
+    assert.equal(details.text, `Details (${REMARKS.length})`);
+    details.run();
+    await settled();
+    const shown = screen.popups.at(-1).text;
+    assert.ok(shown.includes(REPORT.child) && shown.includes(MARKUP), shown);
     app.emit('removed', { chat: MARKUP, books: ['B'], undo: 'token' });
     screen.toasts[1].options.buttons[0].run();
     await settled();

@@ -101,7 +101,7 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
         }),
 
         showFindings: (/** @type {Finding[]} */ findings) => dialogs.showFindings(findings),
-        showRemarks: (/** @type {ForkReport} */ report) => dialogs.showRemarks(report),
+        showFork: (/** @type {ForkReport} */ report) => dialogs.showFork(report),
     };
     return actions;
 }

@@ -6,6 +6,7 @@ import { createDialogs } from './dialogs/index.js';
 import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
 import { mountMarks } from './message_marks.js';
+import { firstWords } from './messages.js';
 import { mountFailure, mountPanel } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { mountInChatList } from './timelines/label.js';
@@ -44,7 +45,7 @@ export function startUi({ app, screen }) {
     app.on('merged', (news) => toasts.merged(news));
     app.on('kept', (report) => toasts.kept(report, actions));
     app.on('failed', (error) => toasts.failed(error));
-    return { dialogs, toasts, actions, lore, panel };
+    return { dialogs, toasts, actions, lore, panel, firstWords };
 }
 
 /** What is shown if the core could not be loaded. @param {Parts['screen']} screen @param {unknown} error */

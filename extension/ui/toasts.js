@@ -1,40 +1,25 @@
 /** Notices that are shown without the user asking. */
 import { sayMessagesOf } from './messages.js';
-import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
-import { element } from './widgets/dom.js';
-import { say, sayChats, sayCounts, sayError, sayNames, sayPart, sayPartShort, sayShared, sayTerms } from './words.js';
+import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared } from './words.js';
 /** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
-const REMARKS_SHOWN = 2;
+/** In seconds: how long a notice stays that only tells of a success. */
+const SUCCESS = 8;
 
-/** The notice about a new fork. @param {ForkReport} report @param {{warnings: boolean}} settings */
-export function forkNotice(report, { warnings }) {
-    const { kind, parent, child, book, part, remarks, isConversion = false } = report;
+/** The notice about a new fork: one sentence, or null if there is nothing to say. @param {ForkReport} report @param {{warnings: boolean}} settings */
+export function forkNotice({ kind, book, part, remarks, isConversion = false }, { warnings }) {
+    const what = isConversion ? 'group' : kind;
     const told = warnings ? remarks : [];
-    const isAsItWas = part?.exactness !== 'live';
+    const isWithout = remarks.some(({ code }) => code === 'without-book');
+    if (!book && !isWithout && !told.length) {
+        return null;
+    }
     /** @type {ToastKind} */
-    const tone = isAsItWas && !remarks.some(({ code }) => code === 'without-book') ? 'success' : 'warning';
-    return {
-        kind: tone,
-        title: say(`notice.${isConversion ? 'group' : kind}`),
-        // SillyTavern names the chat of a new group after the time of day, and shows the group's name itself.
-        name: isConversion ? '' : say('list.quote', { text: shortNames([parent, child], Infinity)(child) }),
-        about: book
-            ? say(isConversion ? 'notice.group.book' : 'notice.book', { book: book.name, entries: book.entries, part: partAndRecaps(report) })
-            : say('notice.no-book'),
-        shown: told.length <= REMARKS_SHOWN ? told : [],
-        summary: told.length > REMARKS_SHOWN ? say('notice.remarks', { count: told.length }) : '',
-    };
-}
-
-/** How well the lorebook is known, and the recaps that were copied with it. @param {ForkReport} report */
-function partAndRecaps({ part, recap, combined }) {
-    return sayTerms([
-        part ? sayPart(part) : '',
-        typeof recap?.version === 'number' ? say('notice.recap', { version: recap.version, count: recap.scenes }) : '',
-        combined ? say('notice.combined-recap', { count: combined }) : '',
-    ]);
+    const tone = isWithout || part?.exactness === 'live' ? 'warning' : 'success';
+    const text = book && part ? say(`notice.${what}.book`, { entries: book.entries, part: sayPartShort(part) })
+        : say(isWithout ? `notice.${what}.without` : `notice.${what}`);
+    return { kind: tone, text, details: told.length ? say('button.details.count', { count: told.length }) : say('button.details') };
 }
 
 /** The notice when a chat was opened, only if something is wrong. @param {Finding[]} findings @returns {{text: string, act: Act} | null} */
@@ -84,17 +69,14 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 
         notify: (/** @type {ToastKind} */ kind, /** @type {string} */ text) => toast(kind, text),
 
-        forked(/** @type {ForkReport} */ report, /** @type {Pick<Actions, 'showRemarks'>} */ { showRemarks }) {
+        forked(/** @type {ForkReport} */ report, /** @type {Pick<Actions, 'showFork'>} */ { showFork }) {
             const notice = forkNotice(report, app.settings);
-            toast(notice.kind, present([
-                notice.name ? element('div', { class: 'forklore_name' }, notice.name) : null,
-                notice.about,
-                notice.summary || null,
-                wordList(notice.shown, 'forklore_small'),
-            ]), {
-                title: notice.title,
-                buttons: notice.summary ? [{ text: say('button.details'), run: () => showRemarks(report) }] : [],
-            });
+            if (notice) {
+                toast(notice.kind, notice.text, {
+                    ...(notice.kind === 'success' && { seconds: SUCCESS }),
+                    buttons: [{ text: notice.details, run: () => showFork(report) }],
+                });
+            }
         },
 
         waiting: (/** @type {PendingFork} */ { kind }, /** @type {Pick<Actions, 'stopWaiting'>} */ { stopWaiting }) => toast('info', say(`notice.waiting.${kind}`), {

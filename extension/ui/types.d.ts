@@ -29,7 +29,7 @@ export interface OwnActions {
     strip(): Promise<unknown>;
     verifyAll(): Promise<unknown>;
     showFindings(findings: Finding[]): Promise<unknown>;
-    showRemarks(report: ForkReport): Promise<unknown>;
+    showFork(report: ForkReport): Promise<unknown>;
 }
 
 /** Those of the comparison, and of the view of timelines. */

@@ -4,7 +4,7 @@ import { slimMessage } from '../../core/chat.js';
 import { timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { bookSave } from '../../sillytavern/requests.js';
-import { forkSettings } from '../settings.js';
+import { forkSettings, nameFrom } from '../settings.js';
 import { PendingForks } from './pending_forks.js';
 /**
  * @import { Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
@@ -44,6 +44,8 @@ export class ChildSaveHandler {
         this.onForked = onForked;
         this.onError = onError;
         this.pending = new PendingForks();
+        /** The first words of a message. Set by the user interface. */
+        this.firstWords = (/** @type {string} */ text) => text;
     }
 
     /** What a request saves, according to the core. @param {HeldRequest} held @returns {Promise<{kind: 'open'} | HeldOther | HeldChild>} */
@@ -140,7 +142,7 @@ export class ChildSaveHandler {
             const ask = {
                 ...save.ask,
                 kind: this.host.kindOfFork(save.name),
-                title: null,
+                title: this.titleFor(save),
                 books: names,
                 newIntegrity: this.host.newSlug(),
                 selected: this.alsoSelected(save.book),
@@ -186,6 +188,17 @@ export class ChildSaveHandler {
         }
         const lines = await this.host.readChat(owner, parent);
         return lines.slice(messages + 1).map(slimMessage);
+    }
+
+    /** The title of a branch, from the user's template. @param {HeldChild} save */
+    titleFor({ name, isOfOpen, open, messages }) {
+        const { branchTitle } = this.settings;
+        if (!branchTitle || !isOfOpen || this.host.kindOfFork(name) !== 'branch') {
+            return null;
+        }
+        const message = messages - 1;
+        const { name: speaker = '', mes = '' } = open.messages[message] ?? {};
+        return nameFrom(branchTitle, { message, speaker, words: this.firstWords(String(mes)), chat: open.name });
     }
 
     alsoSelected(/** @type {string | null} */ bookName) {

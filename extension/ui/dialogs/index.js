@@ -8,6 +8,7 @@ import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { askRepair } from './missing_book.js';
 import { askOriginal, askSplit } from './shared_book.js';
+import { showFork } from './fork_report.js';
 import { showTrash } from './trash_list.js';
 import { showFindings, showVerification } from './verification.js';
 /** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
@@ -33,14 +34,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         showVerification: () => showVerification({ screen, verify: (progress) => app.verifyAll(progress) }),
         showTrash: (/** @type {TrashActions} */ actions) => showTrash({ app, screen }, actions),
         showFindings: (/** @type {Finding[]} */ findings) => showFindings({ screen, sayMessage }, findings),
-        showRemarks: (/** @type {Pick<ForkReport, 'parent' | 'child' | 'message' | 'remarks'>} */ { parent, child, message, remarks }) => {
-            // Both have the message; another chat has another one there.
-            const isThere = [parent, child].includes(app.open()?.name ?? '');
-            return screen.popup(
-                element('div', { class: 'forklore_dialog' }, heading(say('notice.remarks.title', { message: isThere ? sayMessage(message) : message })), wordList(remarks)),
-                { okText: say('button.close') },
-            );
-        },
+        showFork: (/** @type {ForkReport} */ report) => showFork({ app, screen, sayMessage }, report),
     };
 }
 

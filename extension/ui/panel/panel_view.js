@@ -137,6 +137,7 @@ export const SETTING_GROUPS = [
             { name: 'isolate', type: 'checkbox' },
             { name: 'warnings', type: 'checkbox' },
             { name: 'whenInexact', type: 'select', options: ['ask', 'nearest', 'refuse'] },
+            { name: 'branchTitle', type: 'text' },
         ],
     },
     {

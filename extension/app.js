@@ -43,6 +43,7 @@ export class App extends Composition {
 
     /** @type {AppForUi['on']} */ on = (event, listener) => this.events.on(event, listener);
     /** @type {AppForUi['readiness']} */ readiness = () => readiness(this);
+    /** @type {AppForUi['hasAutoRecap']} */ hasAutoRecap = () => this.host.hasAutoRecap();
     /** @type {AppForUi['check']} */ check = (message) => this.forks.check(message);
     /** @type {AppForUi['refuseEdited']} */ refuseEdited = (message) => this.forks.refuseEdited(message);
     /** @type {AppForUi['fork']} */ fork = (request) => this.forks.fork(request);

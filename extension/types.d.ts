@@ -317,6 +317,7 @@ export interface AppForUi {
     /** The message that a timeline was forked at, if it is in the open chat. */
     forkMessage(timeline: Pick<ShownTimeline, 'name' | 'parent' | 'message'>): Spoken | null;
     readiness(): Promise<Readiness>;
+    hasAutoRecap(): boolean;
     check(message: number): Promise<ForkCheck>;
     /** Throws if a message up to this one is being edited. */
     refuseEdited(message: number): void;

@@ -134,7 +134,7 @@ if (missing) {
         }
 
         inStory('a checkpoint is one although the parent is saved while it is made', {}, async ({ page, files, tale }) => {
-            const list = await holdRequest(page, '/api/worldinfo/list');
+            const list = await holdRequest(page, '/api/settings/get');
             const made = page.checkpointByCommand(2, { name: `Meanwhile of ${tale.chat}` });
             await list.reached();
             // As ST-Auto-Recap does, a second after its queue is empty.

@@ -15,7 +15,7 @@ import { until } from '../harness/until.mjs';
 const double = path.join(checkout, 'e2e/doubles/recap');
 
 const CANNOT_NOW = 'This fork cannot be created right now';
-const LIST = '/api/worldinfo/list';
+const LIST = '/api/settings/get';
 
 describe('beside ST-Auto-Recap', () => {
     const scenario = withSettings(stage({ extensions: { 'ST-Auto-Recap': double } }));

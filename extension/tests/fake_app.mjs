@@ -139,6 +139,7 @@ export function fakeApp(given = {}) {
         forkMessage: () => null,
         readiness: answer('readiness', READINESS.ready),
         refuseEdited: () => {},
+        hasAutoRecap: () => true,
         check: answer('check', { obstacles: [], remarks: [], book: EXACT, metadata: EXACT }),
         fork: answer('fork', asked => ({ ...REPORT, ...asked, child: asked.name ?? 'The harbour - Checkpoint #1' })),
         suggestName: answer('suggestName', 'Scene 3 - The quay'),

@@ -26,7 +26,7 @@ export function startUi({ app, screen }) {
     /** @type {Actions} */
     const actions = { ...own, ...compared, showTimelines: timelines.show };
     const lore = createLore({ app, screen, dialogs, toasts, actions });
-    const panel = mountPanel({ app, screen, actions });
+    const panel = mountPanel({ app, screen, actions: { ...actions, showLore: lore.showLast } });
     lore.mount();
     timelines.mount();
     compare.mount();

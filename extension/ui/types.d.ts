@@ -176,6 +176,8 @@ export interface Setting {
     /** It only has an effect if another setting has a value: true, or `being`. */
     needs?: keyof Settings;
     being?: string | boolean;
+    /** It only matters beside ST-Auto-Recap. */
+    isOfRecap?: boolean;
 }
 
 // Dialogs.

@@ -1,8 +1,8 @@
 /** A fork that cannot be made right now: why, and what can be done instead. */
 import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
-import { element } from '../widgets/dom.js';
+import { element, freshId } from '../widgets/dom.js';
 import { say, withMessages } from '../words.js';
-/** @import { ForkChoice, ForkQuestion, SayMessage, TavernScreen } from '../types.js' */
+/** @import { ForkChoice, ForkQuestion, Parts, SayMessage } from '../types.js' */
 
 const ICONS = {
     wait: 'fa-hourglass-half',
@@ -11,18 +11,29 @@ const ICONS = {
     without: 'fa-link-slash',
 };
 
-/** @param {TavernScreen} screen @param {ForkQuestion} question @param {SayMessage} sayMessage @returns {Promise<ForkChoice | 'cancel'>} */
-export async function askFork(screen, question, sayMessage) {
+/** @type {ForkChoice[]} */
+const NEAREST = ['nearest', 'live'];
+
+/** @param {Parts & {sayMessage: SayMessage}} parts @param {ForkQuestion} question @returns {Promise<ForkChoice | 'cancel'>} */
+export async function askFork({ app, screen, sayMessage }, question) {
     const { choices } = question;
+    const always = element('input', { type: 'checkbox', id: freshId('always') });
+    const mayAlways = question.topic === 'inexact' && choices.some((name) => NEAREST.includes(name));
     const answer = await screen.popup((/** @type {(choice: ForkChoice) => void} */ close) => element('div', { class: 'forklore_dialog' },
         heading(say(`fork.title.${question.topic}`)),
         wordList(question.obstacles, 'forklore_obstacles', sayMessage),
         choices.length
             ? element('div', { class: 'forklore_choices' }, choices.map((name) => choiceButton(name, withMessages(question.part ?? {}, sayMessage), () => close(name))))
             : null,
+        mayAlways ? element('label', { class: 'checkbox_label', for: always.id }, always, element('span', {}, say('fork.always'))) : null,
         question.remarks?.length ? [paragraph(element('b', {}, say('fork.remarks'))), wordList(question.remarks, 'forklore_small', sayMessage)] : null,
     ), { cancelText: choices.length ? say('button.cancel') : say('button.close') });
-    return answer === 'ok' ? 'cancel' : answer ?? 'cancel';
+    const choice = answer === 'ok' ? 'cancel' : answer ?? 'cancel';
+    if (always.checked && choice !== 'cancel' && NEAREST.includes(choice)) {
+        app.settings.whenInexact = 'nearest';
+        app.saveSettings();
+    }
+    return choice;
 }
 
 function choiceButton(/** @type {ForkChoice} */ name, /** @type {object} */ values, /** @type {() => void} */ run) {

@@ -18,7 +18,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
     /** A message of the open chat. */
     const sayMessage = sayMessagesOf((message) => app.messageAt(message));
     return {
-        askFork: (/** @type {ForkQuestion} */ question) => askFork(screen, question, sayMessage),
+        askFork: (/** @type {ForkQuestion} */ question) => askFork({ app, screen, sayMessage }, question),
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
         askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen, sayMessage }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),

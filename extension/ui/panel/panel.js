@@ -7,7 +7,11 @@ import { panelView } from './panel_view.js';
 import { settingsForm } from './settings_form.js';
 /** @import { Actions, Child, PanelView, Parts, Readiness } from '../types.js' */
 
-export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, screen, actions }) {
+/** @typedef {Actions & {showLore: () => unknown}} PanelActions */
+
+const GUIDE = 'https://github.com/forklore/forklore/blob/main/docs/guide-page.md';
+
+export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app, screen, actions }) {
     const status = element('div', { class: 'forklore_status', role: 'status', 'aria-live': 'polite' });
     const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;
@@ -27,7 +31,7 @@ export function mountPanel(/** @type {Parts & {actions: Actions}} */ { app, scre
 
     show(null);
     const { common, more } = settingsForm(app, refresh);
-    screen.mountPanel(drawer(status, buttons, common, tools(actions), inlineDrawer(say('group.more'), more)));
+    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), more), guide()));
     app.on('changed', refresh);
     refresh();
     return { refresh };
@@ -56,19 +60,25 @@ function inlineDrawer(title, content) {
         element('div', { class: 'inline-drawer-content' }, content));
 }
 
-function tools(/** @type {Actions} */ actions) {
+function guide() {
+    return element('small', {}, element('a', { href: GUIDE, target: '_blank', rel: 'noopener' }, say('panel.guide')));
+}
+
+function tools(/** @type {PanelActions} */ actions) {
     const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => unknown} */ run) => button(say(`do.${name}`), { icon: sign, title: say(`do.${name}.hint`), run });
     return element('div', { class: 'forklore_group', role: 'group', 'aria-label': say('group.tools') },
         element('h4', {}, say('group.tools')),
         element('div', { class: 'forklore_buttons' },
             tool('timelines', 'fa-sitemap', () => actions.showTimelines()),
+            tool('lore', 'fa-book-atlas', () => actions.showLore()),
+            tool('compare', 'fa-code-compare', () => actions.chooseToCompare()),
             tool('verify-all', 'fa-list-check', () => actions.verifyAll()),
             tool('clean', 'fa-broom', () => actions.clean()),
             tool('trash', 'fa-trash-can', () => actions.showTrash()),
             tool('strip', 'fa-eraser', () => actions.strip())));
 }
 
-/** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {Actions} actions @param {string} [shared] the lorebook to copy */
+/** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {PanelActions} actions @param {string} [shared] the lorebook to copy */
 function showStatus(status, buttons, view, actions, shared = '') {
     status.dataset.tone = view.tone;
     fill(status,

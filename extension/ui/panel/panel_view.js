@@ -129,7 +129,7 @@ function action(id, key, icon, disabled = false) {
     return { id, text: say(key), hint: hint === `${key}.hint` ? '' : hint, icon, disabled };
 }
 
-/** The settings in display order. @type {Array<{title: string, settings: Setting[]}>} */
+/** The settings in display order. @type {Array<{title: string, isOfRecap?: boolean, settings: Setting[]}>} */
 export const SETTING_GROUPS = [
     {
         title: 'group.forks',
@@ -142,6 +142,7 @@ export const SETTING_GROUPS = [
     },
     {
         title: 'group.checkpoints',
+        isOfRecap: true,
         settings: [
             { name: 'checkpointAtScenes', type: 'checkbox' },
             { name: 'autoName', type: 'checkbox' },
@@ -161,9 +162,9 @@ export const SETTING_GROUPS = [
 
 /** Settings that few people need. @type {Setting[]} */
 export const MORE_SETTINGS = [
-    { name: 'requireScene', type: 'checkbox' },
-    { name: 'whenBusy', type: 'select', options: ['wait', 'drain', 'without'] },
-    { name: 'waitSeconds', type: 'number', min: 1, max: 3600, needs: 'whenBusy', being: 'wait' },
+    { name: 'requireScene', type: 'checkbox', isOfRecap: true },
+    { name: 'whenBusy', type: 'select', options: ['wait', 'drain', 'without'], isOfRecap: true },
+    { name: 'waitSeconds', type: 'number', min: 1, max: 3600, needs: 'whenBusy', being: 'wait', isOfRecap: true },
     { name: 'journalLimit', type: 'number', min: 1, max: 1024, needs: 'journal' },
     { name: 'trashDays', type: 'number', min: 0, max: 3650 },
     { name: 'trashLimit', type: 'number', min: 1, max: 10_000 },

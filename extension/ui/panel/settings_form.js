@@ -4,7 +4,7 @@ import { say } from '../words.js';
 import { isInUse, MORE_SETTINGS, SETTING_GROUPS, settingValue } from './panel_view.js';
 /** @import { AppForUi, Setting, Settings } from '../types.js' */
 
-/** The common settings, and the rest. @param {Pick<AppForUi, 'settings' | 'saveSettings'>} app @param {() => void} whenChanged */
+/** The common settings, and the rest. @param {Pick<AppForUi, 'settings' | 'saveSettings' | 'hasAutoRecap'>} app @param {() => void} whenChanged */
 export function settingsForm(app, whenChanged) {
     const controls = /** @type {Array<(settings: Settings) => void>} */ ([]);
     const change = (/** @type {Setting} */ setting, /** @type {string | boolean} */ typed) => {
@@ -16,15 +16,16 @@ export function settingsForm(app, whenChanged) {
         }
         controls.forEach((show) => show(app.settings));
     };
+    const isShown = (/** @type {{isOfRecap?: boolean}} */ { isOfRecap = false }) => !isOfRecap || app.hasAutoRecap();
     const row = (/** @type {Setting} */ setting) => {
         const { line, show } = settingRow(setting, (typed) => change(setting, typed));
         controls.push(show);
         return line;
     };
-    const common = element('div', { class: 'forklore_settings' }, SETTING_GROUPS.map(({ title, settings }) =>
+    const common = element('div', { class: 'forklore_settings' }, SETTING_GROUPS.filter(isShown).map(({ title, settings }) =>
         element('div', { class: 'forklore_group', role: 'group', 'aria-label': say(title) },
             element('h4', {}, say(title)), settings.map(row))));
-    const more = element('div', { class: 'forklore_settings' }, MORE_SETTINGS.map(row));
+    const more = element('div', { class: 'forklore_settings' }, MORE_SETTINGS.filter(isShown).map(row));
     controls.forEach((show) => show(app.settings));
     return { common, more };
 }

@@ -8,6 +8,7 @@ import { assertForked, assertOwnLore, assertSameBook, lookAround } from '../harn
 import { entry, loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
+import { holdRequest } from '../harness/wire.mjs';
 
 const scenario = stage();
 
@@ -261,3 +262,24 @@ async function withTakenName(story) {
     story.writeChat(tale, taken, { messages: conversation(2, { name: tale.speaker }) });
     return { tale, taken };
 }
+
+scenario('the pressed button shows at once that a fork is being made, until it is', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: loreWithGaps() });
+    await page.open(tale);
+    await page.save();
+    const [reading, saving] = [await holdRequest(page, '/api/settings/get'), await holdRequest(page, '/api/chats/save', ({ file_name: name }) => name !== tale.chat)];
+    const isShown = () => page.raw.locator('#chat .mes[mesid="5"] .mes_create_branch').evaluate((button) => button.classList.contains('fa-fade'));
+    const atOnce = await page.raw.evaluate(() => {
+        const button = document.querySelector('#chat .mes[mesid="5"] .mes_create_branch');
+        button.click();
+        return button.classList.contains('fa-fade');
+    });
+    assert.equal(atOnce, true, 'in the same moment');
+    await reading.reached();
+    assert.equal(await isShown(), true);
+    await reading.letGo();
+    await saving.reached();
+    assert.equal(await isShown(), true, 'until the branch is saved');
+    await page.opening(() => saving.letGo());
+    assert.equal(await page.raw.locator('#chat .fa-fade').count(), 0);
+});

@@ -310,8 +310,8 @@ const FORK_CONTROLS = [
 
 /**
  * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
- * @param {(action: {kind: ForkKind, message: number, again: () => void}) => boolean} listener
- *        returns `true` to keep the click from SillyTavern; `again()` passes it on later
+ * @param {(action: {kind: ForkKind, message: number, again: () => void, showWork: (isWorking: boolean) => void}) => boolean} listener
+ *        returns `true` to keep the click from SillyTavern; `again()` passes it on later; `showWork` is seen on the control
  */
 export function onAction(listener) {
     let isRepeated = false;
@@ -334,7 +334,8 @@ export function onAction(listener) {
                 isRepeated = false;
             }
         };
-        if (listener({ kind: control.kind, message, again }) === true) {
+        const showWork = (/** @type {boolean} */ isWorking) => void target?.classList.toggle('fa-fade', isWorking);
+        if (listener({ kind: control.kind, message, again, showWork }) === true) {
             event.stopImmediatePropagation();
             event.preventDefault();
         }

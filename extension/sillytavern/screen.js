@@ -262,10 +262,21 @@ export function addMessageMarks({ name, icon, marks, run }) {
             }
         });
     };
+    // SillyTavern adds the messages of a chat one by one.
+    let isDue = false;
+    const drawSoon = () => {
+        if (!isDue) {
+            isDue = true;
+            requestAnimationFrame(() => {
+                isDue = false;
+                draw();
+            });
+        }
+    };
     const chat = document.getElementById('chat');
     if (chat) {
-        new MutationObserver(draw).observe(chat, { childList: true });
-        new MutationObserver(draw).observe(chat, { subtree: true, attributeFilter: ['mesid'] });
+        new MutationObserver(drawSoon).observe(chat, { childList: true });
+        new MutationObserver(drawSoon).observe(chat, { subtree: true, attributeFilter: ['mesid'] });
     }
     document.addEventListener('click', (event) => {
         const message = messageOf(clicked(event, `.${name}`));

@@ -146,3 +146,17 @@ test('a book that was written over can be had back while nobody has changed it s
     assert.deepEqual(await restore(token), { restored: ['Lore'], replaced: ['Lore'] });
     assert.deepEqual(tavern.books.get('Lore'), old);
 });
+
+test('a list that cannot be read for a moment is not replaced by a shorter one', async () => {
+    const tavern = new Tavern();
+    const { trash } = await setUp(tavern);
+    await trash.keepText('First', '{}', { code: 'clean' });
+    await trash.turn;
+    const { readFile } = trash.host;
+    trash.host.readFile = async () => { throw new Error('the server is restarting'); };
+    await trash.keepText('Second', '{}', { code: 'clean' });
+    await trash.turn;
+    trash.host.readFile = readFile;
+    assert.deepEqual((await trash.list()).flatMap(({ books }) => books), ['First']);
+    assert.equal(inTrash(tavern).length, 2, 'the file of the other is there to be found');
+});

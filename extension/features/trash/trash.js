@@ -192,8 +192,10 @@ export class Trash {
         if (!(await this.host.existingFiles([path])).length) {
             return [];
         }
+        // If this fails, the list is not written anew without what it has.
+        const text = await this.host.readFile(path);
         try {
-            const kept = JSON.parse(await this.host.readFile(path));
+            const kept = JSON.parse(text);
             return kept instanceof Object && 'items' in kept && Array.isArray(kept.items) ? kept.items.filter(isItem) : [];
         } catch {
             return [];

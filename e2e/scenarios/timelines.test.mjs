@@ -379,6 +379,25 @@ scenario('what another device writes is seen the next time', {}, async ({ page, 
     await leaveTimelines(page);
 });
 
+scenario('a double click opens a timeline, and its lore can be seen from there', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: loreWithGaps() });
+    story.writeChat(tale, 'The other end', { messages: conversation(4, { name: tale.speaker }), metadata: { main_chat: tale.chat, world_info: tale.book } });
+    await page.open(tale);
+    const view = await openTimelines(page);
+    await caughtUp(view);
+    await page.opening(() => card(view, 'The other end').dblclick());
+    assert.equal((await page.current()).chat, 'The other end');
+    assert.equal(await page.raw.locator('.forklore_timelines').count(), 0, 'the map is closed');
+    const again = await openTimelines(page);
+    await caughtUp(again);
+    await chooseTimeline(again, tale.chat);
+    await page.opening(() => act(again, 'Lore…'));
+    await dialog(page, /^Lore at message 5/);
+    assert.equal((await page.current()).chat, tale.chat);
+    await page.raw.keyboard.press('Escape');
+    await until('the lore to be closed', async () => (await page.dialog().count()) === 0);
+});
+
 // ---- Labels ----
 
 scenario('timelines have titles, notes, colours and pins, on the map and in SillyTavern\'s list', { freshPage: true }, async ({ page, files, story }) => {

@@ -192,6 +192,7 @@ export interface LoreView {
     /** What a restore would do. */
     restored: ShownChange[];
     since: string;
+    isWithoutBook: boolean;
     canRestore: boolean;
 }
 
@@ -351,7 +352,7 @@ export interface CardLook {
 }
 
 export interface TimelineAction {
-    id: 'open' | 'checkpoint' | 'branch' | 'compare' | 'split' | 'repair' | 'label' | 'rename' | 'delete';
+    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'rename' | 'delete';
     icon: string;
     /** Why it cannot be done. */
     reason?: string;

@@ -43,6 +43,7 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
         changes: changes.map(changeLine),
         restored: changes.map(restoredLine),
         since: book ? sinceLine(part, changes) : '',
+        isWithoutBook: !book,
         canRestore: Boolean(book) && changes.length > 0,
     };
 }
@@ -149,7 +150,7 @@ function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /**
         view.changes.length
             ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
             : view.since ? paragraph(view.since) : null,
-        entryList(view.entries, bring),
+        view.isWithoutBook ? paragraph(say('lore.no-book.hint')) : [element('h4', {}, say('lore.entries')), entryList(view.entries, bring)],
         view.internal.length
             ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map((entry) => entryElement(entry)))
             : null);

@@ -18,6 +18,7 @@ export function actionsFor(timeline, { count, canCompare }) {
         { id: 'open', icon: 'fa-arrow-up-right-from-square', reason: timeline.isOpen ? 'timelines.no.open' : undefined },
         { id: 'checkpoint', icon: 'fa-flag' },
         { id: 'branch', icon: 'fa-code-branch' },
+        { id: 'lore', icon: 'fa-book-atlas' },
         { id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined },
         { id: 'split', icon: 'fa-link-slash' },
         { id: 'repair', icon: 'fa-screwdriver-wrench' },

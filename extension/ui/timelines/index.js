@@ -6,8 +6,8 @@ import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
 /** @import { Actions, Close, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
-/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>}} parts */
-export function createTimelines({ app, screen, toasts, actions }) {
+/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>, showLore: () => unknown}} parts */
+export function createTimelines({ app, screen, toasts, actions, showLore }) {
     const attempt = attempting(toasts);
     let isShown = false;
     /** The open view, and the watch that keeps it up to date. @type {{view: TimelineView, watch: TimelineWatchForUi} | null} */
@@ -67,6 +67,10 @@ export function createTimelines({ app, screen, toasts, actions }) {
         }),
         checkpoint: forkAs('checkpoint'),
         branch: forkAs('branch'),
+        lore: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
+            await ensureOpen(name, close);
+            await showLore();
+        }),
         split: attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
             await ensureOpen(name, close);
             await app.verifyOpen();

@@ -16,7 +16,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 /** @typedef {{id: string, inView: Point} | null} Anchor */
 
 export class TimelineMap {
-    /** @param {{select: (id: string) => void, activate: (id: string) => void, search: () => void}} handlers */
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, open: (id: string) => void, search: () => void}} handlers */
     constructor(handlers) {
         this.handlers = handlers;
         this.timelines = /** @type {ShownTimeline[]} */ ([]);
@@ -351,6 +351,8 @@ export class TimelineMap {
         const id = onCard ?? this.nearestTo({ x: event.clientX - left, y: event.clientY - top }, FINGER)?.id;
         if (onFold && id !== undefined) {
             this.toggleFold(id);
+        } else if (onCard && event.detail === 2) {
+            this.handlers.open(onCard);
         } else if (id !== undefined) {
             this.handlers.select(id);
             this.cardOf(id)?.focus({ preventScroll: true });

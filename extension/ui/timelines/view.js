@@ -25,6 +25,7 @@ export class TimelineView {
         this.map = new TimelineMap({
             select: (id) => this.chosen(id),
             activate: (id) => this.activated(id),
+            open: (id) => this.opened(id),
             search: () => this.search.focus(),
         });
         const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) =>
@@ -197,6 +198,14 @@ export class TimelineView {
     activated(/** @type {string} */ id) {
         this.chosen(id);
         /** @type {HTMLButtonElement | null} */ (this.side.querySelector('button:enabled'))?.focus();
+    }
+
+    /** A double click on a card. */
+    opened(/** @type {string} */ id) {
+        const timeline = this.timeline(id);
+        if (timeline && !timeline.isOpen && timeline.kind !== 'gone') {
+            this.run('open', timeline);
+        }
     }
 
     run(/** @type {TimelineAction['id']} */ id, /** @type {ShownTimeline} */ timeline) {

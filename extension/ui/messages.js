@@ -30,33 +30,27 @@ export const sayMessagesOf = (spokenAt) => (message) => sayMessage(message, spok
 /** The first words of a message, without markup; empty if there are none. @param {string} text */
 export function firstWords(text, columns = WORDS) {
     const line = plain(text.slice(0, READ));
-    let shown = '';
-    let width = 0;
-    for (const word of piecesOf(line.slice(0, LONGEST), 'word')) {
-        width += widthOf(word);
-        if (width > columns) {
-            break;
-        }
-        shown += word;
-    }
-    if (shown === line) {
+    const words = fitting(line, 'word', columns);
+    if (words === line) {
         return line;
     }
-    return `${(shown.trim() ? shown : startOf(line, columns)).replace(/[\s,;:.!?…，、；：。！？-]+$/u, '')}${CUT}`;
+    // The first word may be too long, and so may its first sign.
+    const start = words.trim() ? words : fitting(line, 'grapheme', columns) || [...line][0] || '';
+    return `${start.replace(/[\s,;:.!?…，、；：。！？-]+$/u, '')}${CUT}`;
 }
 
-/** The start of a word that is too long. @param {string} line @param {number} columns */
-function startOf(line, columns) {
+/** As many pieces of a line as fit. @param {string} line @param {'word' | 'grapheme'} granularity @param {number} columns */
+function fitting(line, granularity, columns) {
     let shown = '';
     let width = 0;
-    for (const sign of piecesOf(line.slice(0, LONGEST), 'grapheme')) {
-        width += widthOf(sign);
+    for (const piece of piecesOf(line.slice(0, LONGEST), granularity)) {
+        width += widthOf(piece);
         if (width > columns) {
             break;
         }
-        shown += sign;
+        shown += piece;
     }
-    return shown || [...line][0] || '';
+    return shown;
 }
 
 /** @type {Map<string, Intl.Segmenter>} */

@@ -8,9 +8,9 @@ use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::Ask;
-use crate::diagnostics;
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::Ask;
+use crate::boundary::diagnostics;
 
 #[wasm_bindgen]
 pub fn cleanup(ask: &[u8]) -> Result<Answer, JsError> {
@@ -50,8 +50,8 @@ pub fn books_named(
     messages: Option<Vec<u8>>,
     book: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
-    let metadata = crate::ask::json(metadata)?;
-    let file = messages.as_deref().map(crate::ask::chat_file).transpose()?;
+    let metadata = crate::boundary::ask::json(metadata)?;
+    let file = messages.as_deref().map(crate::boundary::ask::chat_file).transpose()?;
     let mut named = BooksNamed::in_metadata(&metadata);
     if let Some(file) = &file {
         named.add_messages(file.split(|&byte| byte == b'\n'));

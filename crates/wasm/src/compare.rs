@@ -14,8 +14,8 @@ use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{Ask, MOMENT, chat_file};
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{Ask, MOMENT, chat_file};
 use crate::verify::{TIMELINE, timelines_of};
 
 /// Compares two books and the metadata of their chats against their merge base.

@@ -15,10 +15,10 @@ use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{Ask, chat_file};
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{Ask, chat_file};
+use crate::boundary::diagnostics;
 use crate::cleanup::place;
-use crate::diagnostics;
 
 /// What is asked about a request that saves a chat, and what else to fork it.
 const SAVE: [&str; 3] = ["path", "open", "lost"];

@@ -6,8 +6,8 @@ use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::Ask;
 use crate::compare::words_json;
 use crate::merge::settlements;
 

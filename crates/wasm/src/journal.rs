@@ -10,7 +10,7 @@ use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::ask::{Ask, chat_file, json};
+use crate::boundary::ask::{Ask, chat_file, json};
 
 /// The journal of one open chat.
 ///

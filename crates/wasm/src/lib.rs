@@ -1,9 +1,7 @@
 //! The core for a browser. Every function takes and returns JSON text as UTF-8 bytes, because a
 //! JavaScript string can contain lone surrogates, which a Rust string cannot.
 
-mod answer;
-mod ask;
-mod diagnostics;
+mod boundary;
 pub mod cleanup;
 pub mod compare;
 pub mod fork;
@@ -17,4 +15,4 @@ pub mod scene;
 pub mod timelines;
 pub mod verify;
 
-pub use answer::Answer;
+pub use boundary::answer::Answer;

@@ -10,8 +10,8 @@ use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{Ask, MOMENT, chat_file};
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{Ask, MOMENT, chat_file};
 
 /// The entries at a message, and how they changed since.
 #[wasm_bindgen]

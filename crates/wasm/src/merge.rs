@@ -11,8 +11,8 @@ use forklore_json::{JsText, Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::Ask;
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::Ask;
 use crate::compare::{read_book, read_like};
 
 /// Plans how to merge their changes into our book. The answer's book is ours with the plan applied.

@@ -7,8 +7,8 @@ use forklore_json::Json;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{Ask, chat_file};
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{Ask, chat_file};
 
 /// A free name for the book that belongs to a chat.
 #[wasm_bindgen]

@@ -10,9 +10,9 @@ use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{Ask, chat_file};
-use crate::diagnostics;
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{Ask, chat_file};
+use crate::boundary::diagnostics;
 
 /// Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
 /// chat if there is one.

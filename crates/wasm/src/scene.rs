@@ -6,7 +6,7 @@ use forklore_json::{Json, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
+use crate::boundary::answer::Answer;
 
 /// The scenes in an array of messages.
 #[wasm_bindgen]

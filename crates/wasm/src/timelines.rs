@@ -17,10 +17,11 @@ use forklore_json::{Json, Object};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::{self, Ask};
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::{self, Ask};
+use crate::boundary::diagnostics;
+use crate::cleanup as references;
 use crate::verify::read_books;
-use crate::{cleanup as references, diagnostics};
 
 /// The timelines called `names`, from their `records` in an index (`null` if there is none), as they
 /// are displayed. `known` lists the books that exist; `books` are those of them that were read, as

@@ -13,9 +13,9 @@ use forklore_json::{Json, Object, Raw};
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::answer::Answer;
-use crate::ask::Ask;
-use crate::diagnostics;
+use crate::boundary::answer::Answer;
+use crate::boundary::ask::Ask;
+use crate::boundary::diagnostics;
 
 /// Verifies all given timelines. `books` is an object of the books they name, by name; a book that
 /// could not be read is `null`.

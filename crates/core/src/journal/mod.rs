@@ -16,15 +16,14 @@ mod record;
 mod fold;
 mod reader;
 mod writer;
-mod carried;
-mod placement;
-mod chat_journal;
+mod open_chat;
 pub mod rewrite;
 
-pub use carried::CarriedRecord;
-pub use chat_journal::{Changes, ChatJournal, FileCheck, Observation, ObservedText, OpenChat};
 pub use fold::{Folded, Records, fold};
 pub use lore::{Entries, Lore};
+pub use open_chat::{
+    CarriedRecord, Changes, ChatJournal, FileCheck, Observation, ObservedText, OpenChat,
+};
 pub use others::{
     OTHERS, is_foreign_key, keys_on_messages, names as others_today, others, unknown_keys,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::record::{Record, inserted, merged};
-use super::testimony::{NO_BOOK, RecordId};
+use crate::journal::record::{Record, inserted, merged};
+use crate::journal::testimony::{NO_BOOK, RecordId};
 use forklore_json::{Json, Object, Raw};
 
 /// The gap of a record that was moved from the place where it was made.

@@ -6,10 +6,10 @@ use rustc_hash::FxHashMap;
 
 use super::carried::{CarriedRecord, Slot, is_same};
 use super::placement::{InsertedUids, Placement, Places, reassigned, set_gaps};
-use super::record::{Limits, Record};
-use super::state::RecordedState;
-use super::testimony::StatePart;
-use super::writer::Writer;
+use crate::journal::record::{Limits, Record};
+use crate::journal::state::RecordedState;
+use crate::journal::testimony::StatePart;
+use crate::journal::writer::Writer;
 use crate::sillytavern::book::Book;
 use forklore_json::Json;
 

@@ -85,9 +85,6 @@ scenario('every notice shows every payload as text', {
             { code: 'metadata-live', values: { keys: [text] }, text },
         ];
         const notices = [
-            (text) => toasts.forked({ kind: 'checkpoint', parent: 'Parent', child: text, book: { name: 'Book', entries: 1 }, part, remarks: [] }, actions),
-            (text) => toasts.forked({ kind: 'branch', parent: 'Parent', child: 'Child', book: { name: text, entries: 1 }, part, remarks: [] }, actions),
-            (text) => toasts.forked({ kind: 'branch', parent: 'Parent', child: 'Child', book: null, part: null, remarks: words(text) }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-missing', problem: true, values: { name: text }, text }] }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: text, with: ['x'] }, text }] }, actions),
             (text) => toasts.opened({ findings: [{ code: 'book-shared', problem: true, values: { name: 'x', with: [text] }, text }] }, actions),
@@ -146,7 +143,7 @@ scenario('every dialog shows every payload as text', {}, async ({ page, trap }) 
         ['showTrash', {}],
         ['showVerification', undefined],
         ['showFindings', [...words, ...named('parent-missing')]],
-        ['showRemarks', { parent: 'Parent', child: 'Child', message: 3, remarks: [...words, ...keys] }],
+        ['showFork', { kind: 'branch', parent: 'Parent', child: texts[3], message: 3, book: { name: texts[5], entries: 1 }, part, remarks: [...words, ...keys] }],
         ['lore', { message: 3, part, book: texts[7], entries, changes }],
         ['restore', { message: 3, preview: { book: texts[7], entries: 3, part, remarks: [...words, ...keys] } }],
         ...texts.filter((_, number) => number % 10 === 0).map((text) => ['askStrip', text, undefined, [text]]),
@@ -522,7 +519,7 @@ function withUi(page, texts) {
         const [screen, { createToasts }, { createDialogs }, { createLore }, { mountFailure, mountPanel }, { DEFAULTS }] = await Promise.all(
             ['sillytavern/screen', 'ui/toasts', 'ui/dialogs/index', 'ui/dialogs/lore', 'ui/panel/panel', 'features/settings'].map(from));
         const nothing = async () => null;
-        const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showTrash: nothing, showRemarks: nothing, showFindings: nothing, stopWaiting: nothing };
+        const actions = { fork: nothing, repair: nothing, split: nothing, undo: nothing, showTrash: nothing, showFork: nothing, showFindings: nothing, stopWaiting: nothing };
         const part = { exactness: 'exact', source: 'journal' };
         const app = {
             settings: { ...DEFAULTS },
@@ -530,6 +527,7 @@ function withUi(page, texts) {
             on: () => {},
             saveSettings: () => {},
             readiness: nothing,
+            hasAutoRecap: () => true,
             open: () => ({ name: 'Parent', group: false, messages: texts.length }),
             messageAt: (message) => ({ name: texts[message], text: texts.at(-message) }),
         };

@@ -260,6 +260,8 @@ export const ENGLISH = {
     'do.compare.hint': 'Shows what differs between two timelines or messages.',
     'do.clean': 'Clean up…',
     'do.clean.hint': 'Lists the lorebooks that Forklore created and nothing uses any more, and moves them to the trash if you agree.',
+    'do.guide': 'Guide',
+    'do.guide.hint': 'Opens the guide to Forklore in a new tab.',
     'do.strip': 'Remove the journal from this chat…',
     'do.strip.hint': 'Removes Forklore’s records from the messages, for example before you share the chat.',
 
@@ -267,7 +269,6 @@ export const ENGLISH = {
     'group.forks': 'Forks',
     'group.checkpoints': 'Checkpoints',
     'group.keeping': 'Recording and cleanup',
-    'panel.guide': 'Guide to Forklore',
     'group.more': 'More settings',
     'group.tools': 'Tools',
     'setting.isolate': 'Every fork gets its own lorebook',

@@ -11,7 +11,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::boundary::answer::Answer;
-use crate::boundary::ask::{Ask, chat_file};
+use crate::boundary::ask::{Ask, chat_file, not_of_its_type};
 use crate::boundary::diagnostics;
 
 /// Plans a repair, a split or a restore. `other` is the book to copy or, for a split, the parent's
@@ -69,7 +69,7 @@ fn source_of<'a>(
         "empty" => RepairSource::Empty,
         "detach" => RepairSource::Detach,
         "copy" => {
-            let bytes = other.ok_or_else(|| JsError::new("the page left out the book to copy"))?;
+            let bytes = other.ok_or_else(|| not_of_its_type("book"))?;
             let book = Book::read(bytes).map_err(|error| JsError::new(&error.to_string()))?;
             RepairSource::Copy { name: ask.text("copied")?, book }
         }

@@ -31,7 +31,7 @@ export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app,
 
     show(null);
     const { common, more } = settingsForm(app, refresh);
-    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), more), guide()));
+    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), more)));
     app.on('changed', refresh);
     refresh();
     return { refresh };
@@ -60,10 +60,6 @@ function inlineDrawer(title, content) {
         element('div', { class: 'inline-drawer-content' }, content));
 }
 
-function guide() {
-    return element('small', {}, element('a', { href: GUIDE, target: '_blank', rel: 'noopener' }, say('panel.guide')));
-}
-
 function tools(/** @type {PanelActions} */ actions) {
     const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => unknown} */ run) => button(say(`do.${name}`), { icon: sign, title: say(`do.${name}.hint`), run });
     return element('div', { class: 'forklore_group', role: 'group', 'aria-label': say('group.tools') },
@@ -75,7 +71,8 @@ function tools(/** @type {PanelActions} */ actions) {
             tool('verify-all', 'fa-list-check', () => actions.verifyAll()),
             tool('clean', 'fa-broom', () => actions.clean()),
             tool('trash', 'fa-trash-can', () => actions.showTrash()),
-            tool('strip', 'fa-eraser', () => actions.strip())));
+            tool('strip', 'fa-eraser', () => actions.strip()),
+            tool('guide', 'fa-circle-question', () => globalThis.open(GUIDE, '_blank', 'noopener'))));
 }
 
 /** @param {HTMLElement} status @param {HTMLElement} buttons @param {PanelView} view @param {PanelActions} actions @param {string} [shared] the lorebook to copy */

@@ -212,8 +212,8 @@ impl<'a> Ask<'a> {
     }
 }
 
-fn not_of_its_type(key: &str) -> JsError {
-    wrong("the page passed another type of ", key)
+pub(crate) fn not_of_its_type(key: &str) -> JsError {
+    wrong("the page passed a wrong ", key)
 }
 
 fn wrong(what: &str, key: &str) -> JsError {

@@ -9,7 +9,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::boundary::answer::Answer;
-use crate::boundary::ask::{Ask, not_of_its_type};
+use crate::boundary::ask::{Ask, unknown};
 use crate::boundary::diagnostics;
 
 #[wasm_bindgen]
@@ -98,6 +98,6 @@ pub(crate) fn place(json: &Json) -> Result<ReferencePlace, JsError> {
         ("chat", true) => ReferencePlace::Chat { home: home()?, name },
         ("recap", true) => ReferencePlace::Recap { home: home()?, name },
         ("memories", true) => ReferencePlace::Memories { home: home()?, name },
-        _ => return Err(not_of_its_type("place")),
+        _ => return Err(unknown("place")),
     })
 }

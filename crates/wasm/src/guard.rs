@@ -7,7 +7,7 @@ use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::boundary::answer::Answer;
-use crate::boundary::ask::{Ask, not_of_its_type};
+use crate::boundary::ask::{Ask, unknown};
 use crate::compare::words_json;
 use crate::merge::settlements;
 
@@ -103,7 +103,7 @@ fn event_of(ask: Ask<'_>, text: Option<Vec<u8>>) -> Result<Event, JsError> {
         "sent" => Event::Sent(ask.flag("ok")?),
         "failed" => Event::Failed,
         "off" => Event::SwitchedOff,
-        _ => return Err(not_of_its_type("event")),
+        _ => return Err(unknown("event")),
     })
 }
 

@@ -47,7 +47,7 @@ impl<'a> Ask<'a> {
         }
         for given in self.0.as_object().into_iter().flat_map(|object| object.keys()) {
             if !keys.iter().any(|key| *given == **key) {
-                return Err(wrong("the page named an unknown ", &given.to_string_lossy()));
+                return Err(unknown(&given.to_string_lossy()));
             }
         }
         Ok(self)
@@ -214,6 +214,10 @@ impl<'a> Ask<'a> {
 
 pub(crate) fn not_of_its_type(key: &str) -> JsError {
     wrong("the page passed a wrong ", key)
+}
+
+pub(crate) fn unknown(key: &str) -> JsError {
+    wrong("the page named an unknown ", key)
 }
 
 fn wrong(what: &str, key: &str) -> JsError {

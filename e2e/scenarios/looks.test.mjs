@@ -142,7 +142,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
     const panel = await openPanel(page, (control) => control.tap());
     await assertFits(panel, 'panel');
     await panel.getByText('More settings').tap();
-    await panel.getByText('Maximum wait (seconds)').waitFor();
+    await panel.getByText('Keep deleted timelines for (days)').waitFor();
     const sign = panel.locator('.forklore_sign').first();
     await sign.tap();
     await panel.locator('.forklore_hint:not(.forklore_unseen)').waitFor();

@@ -34,9 +34,9 @@ export function notice(page, text, type) {
     });
 }
 
-/** Forklore's notices so far. @param {TavernPage} page */
+/** Forklore's notices so far, but for those that tell of a fork. @param {TavernPage} page */
 export function said(page) {
-    return page.watch.toasts.filter(({ text }) => text.startsWith('Forklore: '));
+    return page.watch.toasts.filter(({ text }) => text.startsWith('Forklore: ') && !/^Forklore: (Checkpoint|Branch|Group chat) created/.test(text));
 }
 
 /** Waits for a notice and presses its button. @param {TavernPage} page */

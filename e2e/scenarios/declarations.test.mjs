@@ -52,10 +52,13 @@ function readEverything(page, tale, company) {
         await host.allChatHeads();
         await host.readChat(tale, tale.chat);
         await host.readChat(company, company.chat);
+        await host.chatText(tale, tale.chat);
         await host.bookNames();
         await host.listBooks();
         await host.readBook(tale.book);
         const file = await host.writeFile('declared.json', '{}');
+        await host.existingFiles([file]);
+        await host.looseFiles();
         await host.deleteFile(file);
     }, { HOST, tale, company });
 }

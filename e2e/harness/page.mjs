@@ -422,6 +422,8 @@ export class TavernPage {
     async showInEditor(book) {
         await this.raw.locator('#WIDrawerIcon').click();
         await this.raw.evaluate((book) => {
+            // Entries of a book that was shown before would be taken for this one's.
+            $('#world_popup_entries_list').empty();
             const editor = $('#world_editor_select');
             const option = editor.find('option').filter((_, option) => option.textContent === book);
             editor.val(option.val()).trigger('change');

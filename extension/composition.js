@@ -7,6 +7,7 @@ import { Comparison } from './features/compare/comparison.js';
 import { TimelineMerge } from './features/compare/timeline_merge.js';
 import { EditorBook } from './features/editor_book.js';
 import { ChildSaveHandler } from './features/fork/child_save.js';
+import { ForkBooks } from './features/fork/fork_books.js';
 import { Forks } from './features/fork/forks.js';
 import { QueueWait } from './features/fork/queue_wait.js';
 import { SceneCheckpoints } from './features/fork/scene_checkpoints.js';
@@ -41,7 +42,11 @@ export class Composition {
         this.core = core;
         const index = new TimelineIndex({ store: plain.timelineStore, core });
         const indexed = this.host = index.watching(plain);
-        const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
+        const host = reportingWrites(indexed, (name, text) => {
+            this.guard.wroteByForklore(name, text);
+            books.forget();
+        });
+        const books = this.forkBooks = new ForkBooks({ host: indexed, core });
         const trash = this.trash = new Trash({ host, settings });
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, trash, settings });
         this.labels = new Labels({ host: indexed, timelines });
@@ -64,6 +69,7 @@ export class Composition {
             host,
             core,
             settings,
+            books,
             untilReady,
             untilFileChecked: () => recorder.untilFileChecked(),
             ask: (question) => this.forks.ask(question),
@@ -73,7 +79,7 @@ export class Composition {
             onError,
         });
         const { pending } = this.childSaves;
-        this.forks = new Forks({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending });
+        this.forks = new Forks({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending, books });
         this.lineage = new Lineage(core);
         this.guard = new Guard({
             host: indexed,

@@ -63,7 +63,8 @@ export class RequestRouter {
         const save = await this.childSaves.read(held);
         if (save.kind !== 'open') {
             const response = await this.childSaves.handle(held, save);
-            if (response.ok) {
+            // A branch is opened next, and noted then; its requests go first.
+            if (response.ok && !(save.kind === 'child' && this.host.kindOfFork(save.name) === 'branch')) {
                 this.noteTimeline(save);
             }
             return response;
@@ -105,6 +106,7 @@ export class RequestRouter {
     async bookSave(/** @type {HeldRequest} */ held) {
         const { name, bookText } = readBookSave(await held.text());
         this.recorder.bookChanged(name, bookText);
+        this.childSaves.forkBooks.forget();
         const edit = this.host.newestEdit(name);
         const { response, text } = await this.guard.save(held, name, bookText);
         if (response.ok) {

@@ -24,6 +24,7 @@ import { deleteGroupChatByName, editGroup, groups, openGroupChat, selected_group
 import { power_user } from '/scripts/power-user.js';
 import { timestampToMoment, uuidv4, waitUntilCondition } from '/scripts/utils.js';
 import {
+    loadWorldInfo,
     selected_world_info,
     updateWorldInfoList,
     world_info,
@@ -532,6 +533,14 @@ export async function writeBook(request) {
 
 export async function deleteBook(/** @type {string} */ name) {
     await post('/api/worldinfo/delete', { name });
+}
+
+/** Makes SillyTavern read a book that it is about to use anyway. @param {string} name @returns {Promise<string | undefined>} what it read */
+export async function loadBook(name) {
+    worldInfoCache.delete(name);
+    unsaved.delete(name);
+    await loadWorldInfo(name);
+    return cachedBookText(name);
 }
 
 /** Makes SillyTavern notice books that were written or removed without it. @param {...string} names */

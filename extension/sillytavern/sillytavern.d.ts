@@ -339,5 +339,6 @@ declare module '*/scripts/world-info.js' {
     export const world_names: string[] | undefined;
     export const worldInfoCache: ST.BookCache;
     export function reloadEditor(name: string, loadIfNotSelected?: boolean): void;
+    export function loadWorldInfo(name: string): Promise<unknown>;
     export function updateWorldInfoList(): Promise<void>;
 }

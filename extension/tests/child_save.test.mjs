@@ -4,15 +4,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { ChildSaveHandler } from '../features/fork/child_save.js';
+import { ForkBooks } from '../features/fork/fork_books.js';
 import { Journal } from '../features/journal/journal.js';
 import { DEFAULTS } from '../features/settings.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 async function handler(tavern, changes = {}, parts = {}) {
     const calls = { forked: [], errors: [], asked: [] };
+    const [host, core] = [tavern.host(), await realCore()];
     const saves = new ChildSaveHandler({
-        host: tavern.host(),
-        core: await realCore(),
+        host,
+        core,
+        books: new ForkBooks({ host, core }),
         settings: { ...DEFAULTS, ...changes },
         untilReady: async () => true,
         ask: async (refusal) => { calls.asked.push(refusal.obstacles.map((obstacle) => obstacle.code)); return 'live'; },

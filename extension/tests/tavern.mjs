@@ -131,6 +131,8 @@ export class Tavern {
                 tavern.call('deleteBook', name);
                 tavern.books.delete(name);
             },
+            loadBook: async (name) => JSON.stringify(tavern.books.get(name) ?? { entries: {} }),
+            newestEdit: () => undefined,
             refreshBooks: async () => {},
             untilSaved: async () => {},
             refreshEditor: () => {},

@@ -26,6 +26,7 @@ export class ChildSaveHandler {
     /**
      * @param {object} parts
      * @param {Host} parts.host @param {Core} parts.core @param {Settings} parts.settings
+     * @param {import('./fork_books.js').ForkBooks} parts.books
      * @param {(question: ForkQuestion) => Promise<ForkChoice | 'cancel'>} parts.ask
      * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
@@ -34,10 +35,11 @@ export class ChildSaveHandler {
      * @param {(isWorking: boolean) => void} [parts.onWork]
      * @param {(error: unknown) => void} parts.onError
      */
-    constructor({ host, core, settings, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onWork = () => {}, onError }) {
+    constructor({ host, core, settings, books, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onWork = () => {}, onError }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
+        this.forkBooks = books;
         this.ask = ask;
         this.untilReady = untilReady;
         this.untilFileChecked = untilFileChecked;
@@ -96,8 +98,9 @@ export class ChildSaveHandler {
             }
             pending = this.pending.take(save);
             fork = await this.plan(save, pending.decision, books);
+            this.forkBooks.forget();
             if (fork.book && fork.report.book) {
-                await this.writeBook(fork.report.book.name, fork.book);
+                await this.writeBook(fork.report.book.name, fork.book, { isOpenedNext: fork.report.kind === 'branch' });
             }
             if (fork.memories && fork.report.memories) {
                 await this.writeBook(fork.report.memories, fork.memories);
@@ -107,7 +110,7 @@ export class ChildSaveHandler {
             return this.sendWithoutBook(held, save);
         }
         const books = [fork.report.book?.name, fork.report.memories].filter((name) => name != null);
-        const [response] = await Promise.all([held.send(bytesText(fork.body)), this.refreshBooks(books)]);
+        const [response] = await Promise.all([held.send(bytesText(fork.body)), books.length ? this.refreshBooks() : null]);
         pending.report = response.ok ? fork.report : null;
         if (response.ok) {
             this.onForked(fork.report);
@@ -179,17 +182,16 @@ export class ChildSaveHandler {
             }
             choice = step === 'ask' ? await this.ask(question) : null;
             decision = next;
+            this.forkBooks.forget();
             current = this.books(save);
         }
     }
 
     /** The names of all books, and the contents of the parent's. @param {HeldChild} save */
     async books({ book: bound, memoryBook }) {
-        const read = (/** @type {string | null} */ name) => (name ? this.host.readBook(name) : undefined);
         const memoriesOf = this.host.choosesMemoryBook() ? memoryBook : null;
-        const [names, book, memories] = await Promise.all([this.host.bookNames(), read(bound), read(memoriesOf)]);
-        const isThere = (/** @type {string | null} */ name) => names.some((listed) => this.core.sameBook(listed, name));
-        return { names, book: isThere(bound) ? book : undefined, memories: isThere(memoriesOf) ? memories : undefined };
+        const [{ names, book }, memories] = await Promise.all([this.forkBooks.read(bound), memoriesOf ? this.host.readBook(memoriesOf) : undefined]);
+        return { names, book, memories: this.forkBooks.isAmong(names, memoriesOf) ? memories : undefined };
     }
 
     /** The parent's messages after the child's last one. @param {HeldChild} save */
@@ -218,22 +220,23 @@ export class ChildSaveHandler {
         return [...new Map(places.map((found) => [found.place, found])).values()];
     }
 
-    /** Writes a book and reads it back: SillyTavern reports success even if the disk is full. @param {string} name @param {Uint8Array} bytes */
-    async writeBook(name, bytes) {
+    /**
+     * Writes a book and reads it back: SillyTavern reports success even if the disk is full.
+     * @param {string} name @param {Uint8Array} bytes @param {{isOpenedNext?: boolean}} [how] `isOpenedNext`: SillyTavern will read it, too
+     */
+    async writeBook(name, bytes, { isOpenedNext = false } = {}) {
         const text = bytesText(bytes);
         await this.host.writeBook(bookSave(name, text));
-        const written = bytesText(await this.host.readBook(name));
-        if (!sameJson(written, text)) {
+        const written = isOpenedNext ? await this.host.loadBook(name) : bytesText(await this.host.readBook(name));
+        if (written === undefined || !sameJson(written, text)) {
             throw new Error(`the lorebook ${JSON.stringify(name)} was not written as it should be`);
         }
     }
 
-    /** Lets SillyTavern know of new books; it opens the child next. @param {string[]} books */
-    async refreshBooks(books) {
+    /** Lets SillyTavern know of new books; it opens the child next. @param {...string} changed those that it may have read before */
+    async refreshBooks(...changed) {
         try {
-            if (books.length) {
-                await this.host.refreshBooks(...books);
-            }
+            await this.host.refreshBooks(...changed);
         } catch (error) {
             this.onError(error);
         }
@@ -250,7 +253,7 @@ export class ChildSaveHandler {
         } catch (error) {
             this.onError(error);
         }
-        await this.refreshBooks(books);
+        await this.refreshBooks(...books);
     }
 
     /** Whether the existing chat of this name uses the book: another page may have made the same fork first. @param {string} book @param {HeldChild} save */

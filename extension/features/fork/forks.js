@@ -21,8 +21,9 @@ export class Forks {
      * @param {import('../journal/recorder.js').Recorder} parts.recorder
      * @param {import('./queue_wait.js').QueueWait} parts.queueWait
      * @param {import('./pending_forks.js').PendingForks} parts.pending
+     * @param {import('./fork_books.js').ForkBooks} parts.books
      */
-    constructor({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending }) {
+    constructor({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending, books }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
@@ -32,6 +33,7 @@ export class Forks {
         this.recorder = recorder;
         this.queueWait = queueWait;
         this.pending = pending;
+        this.books = books;
         /** The fork that waits until it can be made. @type {PendingFork | null} */
         this.waiting = null;
         /** Asks the user how to proceed. Set by the user interface. @type {(question: ForkQuestion) => Promise<ForkChoice | 'cancel'>} */
@@ -42,7 +44,7 @@ export class Forks {
     async check(message, { whenReady = false } = {}) {
         await this.recorder.untilFileChecked();
         const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
-        const book = await this.repairs.bookBytes(open.book);
+        const { book } = await this.books.read(open.book);
         const ask = {
             ...this.stateOf(message),
             parent: open.name,

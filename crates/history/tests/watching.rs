@@ -116,6 +116,7 @@ fn of_chat(news: &WatchReport<'_>) -> Vec<Heard> {
         WatchReport::Scanned { scan, .. } => scan.recorded.iter().filter_map(count).collect(),
         WatchReport::Failed { .. } => vec![Heard::Failed],
         WatchReport::NotWatched { .. }
+        | WatchReport::Silent { .. }
         | WatchReport::Full { .. }
         | WatchReport::Persisted { .. } => Vec::new(),
     }

@@ -1,6 +1,7 @@
 //! Scans a user's folder and records what changed since the last scan.
 
 use std::collections::BTreeSet;
+use std::hash::{Hash as _, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -9,7 +10,7 @@ use forklore_json::Raw;
 use forklore_tavern::disk::clock::Clock;
 use forklore_tavern::disk::{self, Disk, Stat};
 use forklore_tavern::folder::layout::UserFolders;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::error::{HistoryError, Result};
 use crate::file::{FileKind, FileName};
@@ -40,6 +41,8 @@ pub struct Scan {
     pub files: usize,
     pub recorded: Vec<Recorded>,
     pub unread: Vec<UnreadFile>,
+    /// Differs if any file's size or time differs. Zero if not all files were looked at.
+    pub stamp: u64,
 }
 
 /// The stat of each file when it was recorded. Files with an unchanged stat are not read again.
@@ -71,6 +74,15 @@ pub fn files(disk: &dyn Disk, folders: &UserFolders) -> (Vec<ScannedFile>, Vec<U
     }
     listing.file(Path::new("settings.json"));
     (listing.found, listing.unread)
+}
+
+/// Differs if the size or time of any file differs.
+pub(crate) fn stamp(files: &[ScannedFile]) -> u64 {
+    let mut hasher = FxHasher::default();
+    for ScannedFile { name, stat, .. } in files {
+        (name.as_str(), stat.len, stat.modified).hash(&mut hasher);
+    }
+    hasher.finish()
 }
 
 /// The user's folder.
@@ -217,7 +229,7 @@ pub fn scan(
         place,
         exists: &|name| names.contains(name),
         began: history.store().clock.now(),
-        scan: Scan { files: found.len(), recorded: Vec::new(), unread },
+        scan: Scan { files: found.len(), unread, stamp: stamp(&found), ..Scan::default() },
     };
     scanner.record(history, &found, remembered, tick)?;
     scanner.record_deleted(history, live)?;
@@ -246,7 +258,7 @@ pub(crate) fn scan_some(
         place: place.clone(),
         exists: &|name| !matches!(disk.stat(&place.join(name.to_path())), Ok(None)),
         began: history.store().clock.now(),
-        scan: Scan { files: found.len(), recorded: Vec::new(), unread },
+        scan: Scan { files: found.len(), unread, ..Scan::default() },
     };
     scanner.record(history, &found, remembered, &|_, _| {})?;
     scanner.record_deleted(history, live)?;

@@ -237,7 +237,8 @@ fn in_book(
     let new = now.now.body.pieces();
     // By number: the old piece, and the position of the new one.
     let mut changed: BTreeMap<u32, (Option<Id>, Option<usize>)> = BTreeMap::new();
-    if before.numbering == now.now.numbering {
+    // A book without entries has none to number.
+    if before.numbering == now.now.numbering || old.is_empty() || new.is_empty() {
         changed.extend(old.iter().map(|(number, id)| (*number, (Some(*id), None))));
         for (at, (number, id)) in new.iter().enumerate() {
             changed.entry(*number).or_default().1 = Some(at);
@@ -273,8 +274,11 @@ fn in_book(
         tracked.numbering == Numbering::Entries || !tracked.body.pieces().is_empty()
     };
     // The text around the entries is parsed only if it changed.
-    let readable_before = is_in_pieces(before)
-        || Book::read(&read_piece(writing, before.head.map(|piece| piece.id))?).is_ok();
+    let readable_before = is_in_pieces(before) || {
+        let mut whole = read_piece(writing, before.head.map(|piece| piece.id))?;
+        whole.extend(read_piece(writing, before.tail.map(|piece| piece.id))?);
+        Book::read(&whole).is_ok()
+    };
     let readable_after =
         if rest_changed || !is_in_pieces(&now.now) { Book::read(now.bytes).is_ok() } else { true };
     let window = BookWindow {

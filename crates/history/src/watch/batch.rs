@@ -119,6 +119,16 @@ impl Batch {
 }
 
 impl Event {
+    /// The user whose files it is about.
+    pub(super) fn user(&self) -> Option<usize> {
+        match self {
+            Self::Touched { user, .. } | Self::Rescan { user } | Self::Missed { user } => {
+                Some(*user)
+            }
+            _ => self.file().map(|(user, _)| user),
+        }
+    }
+
     /// The file that the event is about.
     pub(super) fn file(&self) -> Option<(usize, &FileName)> {
         match self {

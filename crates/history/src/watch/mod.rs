@@ -6,6 +6,7 @@
 
 mod batch;
 mod events;
+mod silence;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod watched;
@@ -30,6 +31,7 @@ use crate::version::history::History;
 use batch::{Batch, Queue, file_events};
 pub use events::{ARE_EXACT, CaughtFile, Event, SaveStamp, receives_events};
 use events::{Events, WAITING};
+use silence::NextLook;
 use watched::{FileEvent, Touched, WatchState, Watched};
 
 /// A user whose files are watched.
@@ -52,6 +54,8 @@ pub enum WatchReport<'a> {
     Failed { user: &'a WatchedUser, error: &'a HistoryError },
     /// These files cannot be watched, and are polled instead.
     NotWatched { user: &'a WatchedUser, why: String },
+    /// These files changed, and the system did not report it; they are polled from now on.
+    Silent { user: &'a WatchedUser },
     /// This history has reached its size limit; nothing more is added to it.
     Full { user: &'a WatchedUser, bytes: u64 },
 }
@@ -119,6 +123,7 @@ pub struct Watch<'d> {
     rescans: BTreeSet<(Instant, usize)>,
     /// Users whose files changed, and when they will have been quiet for long enough.
     touched: BTreeSet<(Instant, usize)>,
+    next_look: NextLook,
     /// Reused for reading: allocating memory for large files takes longer than reading them.
     buffer: Vec<u8>,
     find_users: Option<Box<FindUsers<'d>>>,
@@ -145,6 +150,7 @@ impl<'d> Watch<'d> {
             evicted: VecDeque::new(),
             rescans: BTreeSet::new(),
             touched: BTreeSet::new(),
+            next_look: NextLook::new(),
             buffer: Vec::new(),
             find_users: None,
         })
@@ -173,7 +179,9 @@ impl<'d> Watch<'d> {
             // Some events may not have arrived yet, and nothing has been quiet for long enough.
             let touched = self.touched.iter().map(|(_, at)| *at);
             let last: BTreeSet<usize> = touched.chain(self.open.iter().copied()).collect();
-            last.into_iter().for_each(|at| self.rescan(at, on_report));
+            for at in last {
+                self.rescan(at, on_report);
+            }
         }
         for at in 0..self.users.len() {
             self.close(at, on_report);
@@ -218,18 +226,20 @@ impl<'d> Watch<'d> {
             self.scan_settled(on_report);
             self.run_due_rescans(on_report);
             self.close_quiet(on_report);
+            self.look_for_silent_changes(on_report);
         }
     }
 
-    /// How long to wait for the next event: practically forever if nothing is left to do.
+    /// How long to wait for the next event.
     fn timeout(&self) -> Duration {
         let rescan = self.rescans.first().map(|(due, _)| *due);
         let scan = self.touched.first().map(|(due, _)| *due);
         let due = rescan.into_iter().chain(scan).min();
         let wait = due.map(|due| due.saturating_duration_since(Instant::now()));
         let is_idle = self.open.is_empty() && self.evicted.is_empty();
-        let idle = (!is_idle).then_some(IDLE);
-        wait.into_iter().chain(idle).min().unwrap_or(Duration::from_secs(24 * 60 * 60))
+        let look = self.next_look.due.saturating_duration_since(Instant::now());
+        let idle = if is_idle { look } else { IDLE };
+        wait.map_or(idle, |wait| wait.min(idle))
     }
 
     fn watch(&mut self, at: usize, on_report: &mut OnReport<'_>) {
@@ -260,6 +270,9 @@ impl<'d> Watch<'d> {
         let mut to_rescan: BTreeSet<usize> = BTreeSet::new();
         let mut of_users: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
         for event in events {
+            if let Some(user) = event.user() {
+                self.users[user].look.is_reported = true;
+            }
             if let Some((user, _)) = event.file() {
                 of_users.entry(user).or_default().push(event);
                 continue;
@@ -286,7 +299,10 @@ impl<'d> Watch<'d> {
             }
         }
         if rescan_all {
-            self.users.iter_mut().for_each(|watched| watched.has_missed = true);
+            for watched in &mut self.users {
+                watched.has_missed = true;
+                watched.look.is_reported = true;
+            }
         }
         for (at, events) in of_users {
             self.record(at, file_events(events, is_fenced), on_report);
@@ -336,9 +352,10 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn rescan(&mut self, at: usize, on_report: &mut OnReport<'_>) {
+    /// Returns how many versions it found.
+    fn rescan(&mut self, at: usize, on_report: &mut OnReport<'_>) -> usize {
         if self.users[at].state == WatchState::Full {
-            return;
+            return 0;
         }
         let disk = self.settings.disk;
         let scanned = self.open_history(at).and_then(|watched| watched.scan(disk, None));
@@ -357,8 +374,12 @@ impl<'d> Watch<'d> {
                     self.schedule_rescan(at);
                 }
                 self.report(at, Ok(Vec::new()), on_report);
+                scan.recorded.len()
             }
-            Err(error) => self.report(at, Err(error), on_report),
+            Err(error) => {
+                self.report(at, Err(error), on_report);
+                0
+            }
         }
     }
 

@@ -28,6 +28,8 @@ const SETTINGS: WatchSettings<'static> = WatchSettings {
     are_exact: true,
 };
 
+const MOMENT: Duration = Duration::from_millis(1);
+
 struct Stage {
     folder: TempDir,
     watch: Watch<'static>,
@@ -296,6 +298,84 @@ fn what_somebody_else_recorded_meanwhile_is_not_followed_by_what_was_before() {
     let versions = stage.versions("Lore");
     let counts: Vec<u64> = versions.iter().map(|(count, _)| *count).collect();
     assert_eq!(counts, [1, 3], "{versions:?}");
+}
+
+/// Saves without an event: the file is written by its name in a folder that is not watched.
+fn save_silently(stage: &Stage, entries: usize) {
+    let book = stage.path("data/default-user/worlds/Lore.json");
+    let elsewhere = stage.path("elsewhere.json");
+    if !elsewhere.exists() {
+        fs::hard_link(&book, &elsewhere).unwrap();
+    }
+    let before = fs::metadata(&book).unwrap().modified().unwrap();
+    let entries = (0..entries).map(|uid| format!(r#""{uid}":{{"uid":{uid},"key":[]}}"#));
+    let text = format!(r#"{{"entries":{{{}}}}}"#, entries.collect::<Vec<_>>().join(","));
+    fs::write(&elsewhere, text).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&elsewhere)
+        .unwrap()
+        .set_modified(before + MOMENT)
+        .unwrap();
+}
+
+/// Looks at the files as the watch does now and then. Returns whether it says that they are silent.
+fn look(stage: &mut Stage) -> bool {
+    let mut is_silent = false;
+    while let Some(event) = stage.watch.queue.next() {
+        stage.take(event);
+    }
+    if stage.watch.look_at(0, &mut fails) {
+        stage.watch.look_at(0, &mut |news| is_silent |= matches!(news, WatchReport::Silent { .. }));
+    }
+    is_silent
+}
+
+#[test]
+fn what_the_system_does_not_report_is_found_and_polled_from_then_on() {
+    let mut stage = Stage::new();
+    assert!(!look(&mut stage));
+    save_silently(&stage, 2);
+    assert!(look(&mut stage));
+    assert!(stage.watch.users[0].rescan_at.is_some());
+    // What is reported now may follow something that was not.
+    stage.save("Lore", 3);
+    let event = stage.heard();
+    stage.take(event);
+    assert_eq!(stage.versions("Lore"), [(1, Origin::Found), (2, Origin::Found), (3, Origin::Late)]);
+}
+
+#[test]
+fn a_silent_change_right_after_the_first_scan_is_found() {
+    let mut stage = Stage::new();
+    save_silently(&stage, 2);
+    assert!(look(&mut stage));
+}
+
+#[test]
+fn what_is_reported_is_not_taken_for_silent() {
+    let mut stage = Stage::new();
+    for entries in 2..4 {
+        stage.save("Lore", entries);
+        let event = stage.heard();
+        stage.take(event);
+        assert!(!look(&mut stage));
+    }
+    // Reported only after the look.
+    stage.save("Lore", 4);
+    let event = stage.heard();
+    assert!(stage.watch.look_at(0, &mut fails));
+    stage.take(event);
+    assert!(!stage.watch.look_at(0, &mut fails));
+    let newest = [(3, Origin::Saved), (4, Origin::Saved)];
+    assert_eq!(stage.versions("Lore")[2..], newest);
+}
+
+#[test]
+fn a_file_with_another_time_is_not_taken_for_silent() {
+    let mut stage = Stage::new();
+    save_silently(&stage, 1);
+    assert!(!look(&mut stage));
 }
 
 /// Another event that delivers the same file.

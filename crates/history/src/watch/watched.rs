@@ -9,6 +9,7 @@ use forklore_tavern::disk::Disk;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{CaughtFile, SaveStamp};
+use super::silence::LastLook;
 use super::{OnReport, WatchReport, WatchedUser};
 use crate::error::Result;
 use crate::file::FileName;
@@ -39,6 +40,7 @@ pub(super) struct Watched<'d> {
     /// The newest versions that were recorded as they were saved.
     followed: FxHashMap<FileName, Id>,
     pub(super) touched: Touched,
+    pub(super) look: LastLook,
     /// When the history was evicted with recordings in the journal, which no other git can read
     /// yet.
     pub(super) evicted: Option<Instant>,
@@ -106,6 +108,7 @@ impl Watched<'_> {
             missed: FxHashSet::default(),
             followed: FxHashMap::default(),
             touched: Touched::default(),
+            look: LastLook::default(),
             evicted: None,
         }
     }
@@ -124,6 +127,7 @@ impl Watched<'_> {
         }
         let scan = scan::scan(history, disk, folders, remembered, &|_, _| {})?;
         self.scanned = Instant::now();
+        self.look.stamp = Some(scan.stamp);
         self.missed.clear();
         Ok(scan)
     }
@@ -160,7 +164,9 @@ impl Watched<'_> {
                         continue;
                     }
                     // The version that was missed may have come just before.
-                    let is_sure = !self.has_missed && self.missed.is_empty();
+                    let is_sure = !self.has_missed
+                        && self.missed.is_empty()
+                        && self.state == WatchState::Watched;
                     let seen = if is_sure { Observed::AsItHappened } else { Observed::AfterAGap };
                     let name = &caught.name;
                     all.extend(recorder.file(name, bytes, caught.stat.written, seen, &exists)?);

@@ -7,6 +7,10 @@
 mod life;
 mod plain_git;
 
+use std::time::SystemTime;
+
+use forklore_history::file::FileName;
+use forklore_history::record::recorder::Observed;
 use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::disk::clock::SystemClock;
@@ -52,4 +56,28 @@ fn every_version_is_rebuilt_by_us_and_by_git() {
         versions += ours.len();
     }
     assert!(versions as u64 > how_many() * 20);
+}
+
+#[test]
+fn the_first_entries_of_an_empty_book_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut history =
+        History::open(&RealDisk, &SystemClock, folder.path().join("user.git"), "Test PC").unwrap();
+    let versions = [
+        (r#"{"entries":{}}"#, "first seen, no entries yet"),
+        (r#"{"entries":{"0":{"uid":0,"comment":"Harbour"}}}"#, "entry 'Harbour' added"),
+        (r#"{"entries":{}}"#, "entry 'Harbour' removed"),
+        (r#"{"entries":{"0":{"uid":0},"1":{"uid":1}}}"#, "2 entries added"),
+        (r#"{"entries":"#, "no longer readable, 2 entries before"),
+        (r#"{"entries":{}}"#, "readable again, 0 entries"),
+    ];
+    let name = FileName::of_text("worlds/Lore.json");
+    for (text, words) in versions {
+        let mut recorder = history.record().unwrap();
+        let seen = Observed::AsItHappened;
+        let recorded =
+            recorder.file(&name, text.as_bytes(), SystemTime::now(), seen, &|_| true).unwrap();
+        recorder.persist().unwrap();
+        assert_eq!(recorded.unwrap().stored.version.words, words);
+    }
 }

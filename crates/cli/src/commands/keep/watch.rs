@@ -26,6 +26,9 @@ use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 use forklore_history::store::place;
 
+/// Why a folder is polled of which the system reported nothing.
+const SILENT: &str = "something was saved in it, and the system did not report it";
+
 pub(crate) fn run(
     ui: &mut Ui<'_>,
     taverns: &[Tavern<'_>],
@@ -241,6 +244,16 @@ impl Reporter {
         Exit::Failed
     }
 
+    fn note_polled(&self, ui: &mut Ui<'_>, user: &WatchedUser, why: &str) {
+        let folder = match self.names_users {
+            true => user.folders.handle.clone() + " ",
+            false => "The folder ".to_owned(),
+        };
+        ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
+            "{folder}cannot be watched ({why}); it is checked every ten seconds instead.",
+        )));
+    }
+
     fn whose(&self, user: &WatchedUser) -> String {
         match self.names_users {
             true => format!("{}: ", user.folders.handle),
@@ -292,6 +305,10 @@ impl Reporter {
             }
             WatchReport::NotWatched { user, why } => {
                 let members = [("why", Json::from(why.as_str()))];
+                ui.emit(&event("not-watched", of(user).into_iter().chain(members)));
+            }
+            WatchReport::Silent { user } => {
+                let members = [("why", Json::from(SILENT))];
                 ui.emit(&event("not-watched", of(user).into_iter().chain(members)));
             }
             WatchReport::Full { user, bytes } => {
@@ -372,19 +389,14 @@ impl Reporter {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(words));
             }
             WatchReport::NotWatched { user, why } => {
-                ui.note(Line::new().add(Style::Note, "  ! ").plain(format!(
-                    "{}cannot be watched ({why}); it is checked every ten seconds instead.",
-                    match self.names_users {
-                        true => user.folders.handle.clone() + " ",
-                        false => "The folder ".to_owned(),
-                    },
-                )));
+                self.note_polled(ui, user, why);
                 if cfg!(target_os = "linux") {
                     ui.note(Line::new().add(Style::Good, "    Hint: ").plain(
                         "a larger fs.inotify.max_user_watches lets the system watch more folders.",
                     ));
                 }
             }
+            WatchReport::Silent { user } => self.note_polled(ui, user, SILENT),
             WatchReport::Full { user, bytes } => {
                 ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
                     "{}the history has reached {}; nothing more is recorded.",

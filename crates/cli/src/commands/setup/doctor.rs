@@ -306,7 +306,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
     if let Some(disk) = network {
         checks.push(wrong(
             "network",
-            format!("The data is on a network disk ({}): what other machines write there goes unnoticed.", disk.kind),
+            format!("The data is on a network disk ({}): what other machines save there is not reported to this one.", disk.kind),
             "Run `forklore watch` on the machine that SillyTavern runs on.",
         ));
     } else if facts.has_events == Some(true) {
@@ -315,7 +315,7 @@ fn disks(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_
         checks.push(wrong(
             "events",
             "The system does not report when a file is saved here.".to_owned(),
-            "Run `forklore watch` on the machine that SillyTavern runs on, outside of a container, or `forklore record` now and then.",
+            "`forklore watch` looks every ten seconds here and misses what is saved in between. On the machine that SillyTavern runs on, outside of a container, it misses nothing.",
         ));
     }
     let spaces =

@@ -195,7 +195,7 @@ export class Search {
             const name = textOf(comment);
             if (entry && !this.core.isInternal(name)) {
                 const keys = Array.isArray(key) ? key.map(textOf).filter(Boolean).join(', ') : '';
-                const said = { name, text: [keys, textOf(content)].filter(Boolean).join('\n'), isEntry: true };
+                const said = { name, text: [keys, textOf(content)].filter(Boolean).join(' · '), isEntry: true };
                 placed.push({ said: this.keep(said, kept), place: typeof uid === 'number' ? uid : place });
             }
         });

@@ -72,7 +72,10 @@ export class HitList {
         const short = shortNames(all.map(({ name }) => name));
         let left = SHOWN;
         const shown = [];
-        for (const one of found.filter(() => left > 0)) {
+        for (const one of found) {
+            if (left <= 0) {
+                break;
+            }
             const hits = one.hits.slice(0, left);
             left -= Math.max(1, hits.length);
             shown.push(this.rowOf(one.timeline.id, () => this.heading(one, short)), ...hits.map((hit) => this.rowOf(hit, () => this.hit())));
@@ -80,8 +83,8 @@ export class HitList {
             hits.forEach((hit) => this.rows.get(hit)?.show(one, hit));
         }
         keepOrder(this.list, shown);
-        const more = countOf(found) - (SHOWN - Math.max(0, left));
-        this.note.textContent = found.length ? (left <= 0 && more > 0 ? say('search.more', { count: more }) : '') : isDone ? say('search.none') : '';
+        const more = countOf(found) - (SHOWN - left);
+        this.note.textContent = more > 0 ? say('search.more', { count: more }) : isDone && !found.length ? say('search.none') : '';
     }
 
     /** @param {SearchHit | string} key @param {() => Row} make */
@@ -98,7 +101,7 @@ export class HitList {
         this.names.set(name, shown);
         const about = element('small', { class: 'forklore_hit_words' });
         const head = element('button', { type: 'button', class: 'forklore_hit_timeline', title: name, data: { id }, on: { click: () => this.actions.select(id), keydown: leaveEnter } },
-            icon(isOpen ? 'fa-location-dot' : KIND_ICONS[kind]), element('bdi', {}, this.marked(shown)), about);
+            icon(isOpen ? 'fa-location-dot' : KIND_ICONS[kind]), ' ', element('bdi', {}, this.marked(shown)), about);
         return {
             element: element('li', {}, head),
             show: ({ timeline: now, isNamed, hits }) => {
@@ -147,7 +150,7 @@ export class HitList {
             return [nameOf(name ? say('message.by', { message: place, name: cutInside(name) }) : String(place))];
         }
         const title = nameOf('');
-        title.replaceChildren(...this.marked(name || say('lore.untitled', { uid: place })));
+        title.replaceChildren(...this.marked(wordsAround(name, this.typed) || say('lore.untitled', { uid: place })));
         const from = nameOf(cutInside(book));
         from.title = book;
         return [icon('fa-book'), ' ', title, element('small', {}, from)];

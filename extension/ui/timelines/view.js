@@ -32,7 +32,7 @@ export class TimelineView {
         });
         this.results = new MapSearch({
             search: parts.search,
-            select: (id) => this.reveal(id),
+            select: (id) => (this.comparing ? this.chosen(id) : this.reveal(id)),
             open: parts.openHit,
             leave: () => this.search.focus(),
             clear: () => this.clearSearch(),

@@ -369,6 +369,8 @@ export interface FoundTimeline {
 export interface HitActions {
     /** Shows a timeline on the map. */
     select: (id: string) => void;
+    /** Shows its details, too. */
+    show: (id: string) => void;
     /** Opens a timeline at the message, or shows the entry in its lore. */
     open: (hit: SearchHit, timeline: ShownTimeline) => unknown;
 }

@@ -68,6 +68,7 @@ export class HitList {
         if (typed !== this.typed) {
             this.typed = typed;
             this.rows.clear();
+            this.names.clear();
         }
         const short = shortNames(all.map(({ name }) => name));
         let left = SHOWN;
@@ -100,7 +101,7 @@ export class HitList {
         const shown = label.title || (this.names.get(name) ?? short(name));
         this.names.set(name, shown);
         const about = element('small', { class: 'forklore_hit_words' });
-        const head = element('button', { type: 'button', class: 'forklore_hit_timeline', title: name, data: { id }, on: { click: () => this.actions.select(id), keydown: leaveEnter } },
+        const head = element('button', { type: 'button', class: 'forklore_hit_timeline', title: name, data: { id }, on: { click: () => this.actions.show(id), keydown: leaveEnter } },
             icon(isOpen ? 'fa-location-dot' : KIND_ICONS[kind]), ' ', element('bdi', {}, this.marked(shown)), about);
         return {
             element: element('li', {}, head),
@@ -180,11 +181,11 @@ export class HitList {
         return /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll('.forklore_hit_timeline, .forklore_hit')]);
     }
 
-    /** Moves the keyboard focus to the first hit, if there is one. */
-    focus() {
-        const [first] = this.controls();
-        first?.focus();
-        return Boolean(first);
+    /** Moves the keyboard focus to a timeline, or to the first one. @param {string | null} [id] @returns {boolean} whether there is one */
+    focus(id) {
+        const head = this.heads().find((head) => head.dataset.id === id) ?? this.heads()[0];
+        head?.focus();
+        return Boolean(head);
     }
 
     keyPressed(/** @type {KeyboardEvent} */ event) {

@@ -33,6 +33,10 @@ export class TimelineView {
         this.results = new MapSearch({
             search: parts.search,
             select: (id) => (this.comparing ? this.chosen(id) : this.reveal(id)),
+            show: (id) => {
+                this.goTo(this.timeline(id)?.family);
+                this.activated(id);
+            },
             open: parts.openHit,
             leave: () => this.search.focus(),
             clear: () => this.clearSearch(),
@@ -218,7 +222,7 @@ export class TimelineView {
 
     activated(/** @type {string} */ id) {
         this.chosen(id);
-        /** @type {HTMLButtonElement | null} */ (this.side.querySelector('button:enabled'))?.focus();
+        /** @type {HTMLButtonElement | null} */ (this.side.querySelector('.forklore_buttons button:enabled'))?.focus();
     }
 
     /** A double click on a card. */
@@ -298,7 +302,7 @@ export class TimelineView {
     listResults() {
         this.isListing = true;
         this.showSide();
-        this.results.list.focus();
+        this.results.list.focus(this.map.selected);
     }
 
     clearSearch() {

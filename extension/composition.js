@@ -23,6 +23,7 @@ import { fillDefaults } from './features/settings.js';
 import { SharedLore } from './features/shared_lore.js';
 import { Labels } from './features/timelines/labels.js';
 import { MessageMarks } from './features/timelines/message_marks.js';
+import { Search } from './features/timelines/search.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { PutBack } from './features/trash/put_back.js';
@@ -49,6 +50,7 @@ export class Composition {
         const books = this.forkBooks = new ForkBooks({ host: indexed, core });
         const trash = this.trash = new Trash({ host, settings });
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, trash, settings });
+        this.search = new Search({ host: indexed, core });
         this.labels = new Labels({ host: indexed, timelines });
         const messageMarks = this.messageMarks = new MessageMarks({ host: indexed, timelines, settings, onChange: () => events.emit('marks', undefined) });
         events.on('changed', () => messageMarks.schedule());

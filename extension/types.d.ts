@@ -306,6 +306,7 @@ export interface AppForUi {
     marks: Marks;
     timelines: TimelinesForUi;
     labels: LabelsForUi;
+    search: SearchForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
@@ -755,6 +756,36 @@ export interface LabelsForUi {
     set(name: string, label: Label): Promise<void>;
     /** The labels of the selected character's or group's timelines, by name. */
     all(): Promise<Map<string, Label>>;
+}
+
+/** A message or an entry of a lorebook that was found; one that several timelines share is found once. */
+export interface SearchHit {
+    kind: 'message' | 'entry';
+    /** The number of the message, or the uid of the entry. */
+    place: number;
+    /** The speaker, or the title of the entry. */
+    name: string;
+    /** Of an entry: its keys and its content. */
+    text: string;
+    /** The names of the timelines that have it; of an entry, with their lorebooks. Grows during the search. */
+    books: Map<string, string>;
+}
+
+export interface SearchNews {
+    /** So far; the list grows during the search. */
+    hits: readonly SearchHit[];
+    /** How many timelines were searched, of how many. */
+    done: number;
+    total: number;
+    /** How many of them could not be read. */
+    unread: number;
+}
+
+export interface SearchForUi {
+    /** Searches the messages and lorebooks of timelines, given in the order to read them. */
+    run(what: { owner: Owner; names: string[]; holds: (text: string) => boolean; signal: AbortSignal; onNews: (news: SearchNews) => void }): Promise<void>;
+    /** What was read is kept until then. */
+    forget(): void;
 }
 
 export interface TimelineWatchForUi {

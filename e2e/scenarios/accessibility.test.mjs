@@ -32,6 +32,9 @@ for (const viewport of ['desktop', 'phone']) {
         const view = await openTimelines(page);
         await caughtUp(view);
         await assertSound(page, '.forklore_timelines', 'the map');
+        await view.getByRole('searchbox').fill('lamp');
+        await view.locator('.forklore_hit').first().waitFor();
+        await assertSound(page, '.forklore_timelines', 'what a search has found');
         await chooseTimeline(view, 'The other end');
         await act(view, 'Label…');
         await dialog(page, 'Label this timeline');

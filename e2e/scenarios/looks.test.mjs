@@ -85,6 +85,10 @@ scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN'
     await walk(view, 'timelines');
     await chooseTimeline(view, branch);
     await walk(view, 'timelines, a chosen one');
+    await view.getByRole('searchbox').fill('改过的');
+    await view.locator('.forklore_hit').first().waitFor();
+    await walk(view, 'what a search has found');
+    await view.getByRole('searchbox').fill('');
     await close();
 
     await page.raw.locator('#extensionsMenuButton').click();

@@ -591,6 +591,9 @@ for (const theme of [PAPER.name, 'Dark Lite']) {
                 assert.ok(checked > 30, `${checked} texts`);
                 assert.deepEqual(poor, []);
             }
+            await view.getByRole('searchbox').fill('reply');
+            await view.locator('.forklore_hit').first().waitFor();
+            assert.deepEqual((await poorlyVisible(view.locator('.forklore_found'))).poor, []);
             await leaveTimelines(page);
         } finally {
             await page.run('/theme Dark Lite');

@@ -300,6 +300,11 @@ function markElement(/** @type {MessageMark & {name: string, icon: string}} */ {
     return mark;
 }
 
+/** Scrolls to a message of the open chat, like SillyTavern's own command, which also draws it if it is not drawn yet. @param {number} message */
+export async function showMessage(message) {
+    await stContext().SlashCommandParser.commands['chat-jump']?.callback?.({}, String(message));
+}
+
 /**
  * The element of this kind that was clicked, or that has what was clicked. The document itself has no `closest`.
  * @param {Event} event @param {string} selector

@@ -521,6 +521,19 @@ export const ENGLISH = {
     'timelines.delete.children': '{count} {count|timeline was|timelines were} forked from it and {count|stays|stay}: {names}.',
     'timelines.delete.ok': 'Delete',
 
+    // Searching them.
+    'search.list': 'Results',
+    'search.hits': '{count} {count|hit|hits} in {timelines} {timelines|timeline|timelines}',
+    'search.nothing': 'nothing found',
+    'search.none': 'No message, no lorebook entry and no name has these words.',
+    'search.progress': 'Searching: {done} of {total} timelines',
+    'search.unread': '{count} could not be read',
+    'search.more': 'and {count} more',
+    'search.shared': 'in {count} timelines',
+    'search.open.message': 'Open “{name}” at message {place}',
+    'search.open.entry': 'Open “{name}” and show “{title}” in its lore',
+    'search.back': 'Back to the results',
+
     // Comparing two timelines.
     'compare.wand': 'Compare timelines',
     'compare.loading': 'Reading both timelines…',

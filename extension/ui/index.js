@@ -22,7 +22,7 @@ export function startUi({ app, screen }) {
     const own = createActions({ app, screen, dialogs, toasts });
     const compare = createCompare({ app, screen, toasts, actions: own });
     const compared = { compare: compare.show, chooseToCompare: compare.choose, bring: compare.bring, bringEntry: compare.bringEntry };
-    const timelines = createTimelines({ app, screen, toasts, actions: { ...own, ...compared }, showLore: () => lore.showLast() });
+    const timelines = createTimelines({ app, screen, toasts, actions: { ...own, ...compared }, showLore: (typed) => lore.showLast(typed) });
     /** @type {Actions} */
     const actions = { ...own, ...compared, showTimelines: timelines.show };
     const lore = createLore({ app, screen, dialogs, toasts, actions });

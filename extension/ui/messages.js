@@ -1,5 +1,6 @@
 /** Messages in words: the number, which SillyTavern hides by default, who spoke, and how it begins. */
 import { cutInside } from './names.js';
+import { placeOfWords } from './widgets/search.js';
 import { say } from './words.js';
 /** @import { SayMessage, Spoken } from './types.js' */
 
@@ -37,6 +38,27 @@ export function firstWords(text, columns = WORDS) {
     // The first word may be too long, and so may its first sign.
     const start = words.trim() ? words : fitting(line, 'grapheme', columns) || [...line][0] || '';
     return `${start.replace(/[\s,;:.!?…，、；：。！？-]+$/u, '')}${CUT}`;
+}
+
+/** How much is read on both sides of what was searched for, and how many characters of it are shown: before it, and in all. */
+const READ_AROUND = 400;
+const BEFORE = 40;
+const AROUND = 160;
+
+/** The words around what was searched for. @param {string} text @param {string} typed */
+export function wordsAround(text, typed) {
+    const at = Math.max(0, placeOfWords(text, typed));
+    const part = text.slice(Math.max(0, at - READ_AROUND), at + READ_AROUND);
+    // It may be part of the markup.
+    const line = [plain(part), part.replace(/\s+/g, ' ')].find((line) => placeOfWords(line, typed) >= 0) ?? plain(part);
+    const place = Math.max(0, placeOfWords(line, typed));
+    const blank = place <= BEFORE ? -1 : line.indexOf(' ', place - BEFORE);
+    const start = place <= BEFORE ? 0 : blank >= 0 && blank < place ? blank + 1 : place - BEFORE;
+    const last = line.lastIndexOf(' ', start + AROUND);
+    const end = line.length <= start + AROUND ? line.length : last > place ? last : start + AROUND;
+    // Without halves of characters.
+    const words = line.slice(start, end).replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '');
+    return `${start || at > READ_AROUND ? CUT : ''}${words}${end < line.length || at + READ_AROUND < text.length ? CUT : ''}`;
 }
 
 /** As many pieces of a line as fit. @param {string} line @param {'word' | 'grapheme'} granularity @param {number} columns */

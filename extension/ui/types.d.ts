@@ -1,7 +1,7 @@
 // The parts of the user interface, as they see each other.
 
 import type {
-    AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, SayMessage, Settings, Settling,
+    AppForUi, Argument, ChangeKind, Command, ComparedModel, Difference, Finding, ForkKind, ForkReport, MergeRequest, Moment, OpenFindings, PendingFork, Piece, Readiness, SayMessage, SearchHit, Settings, Settling,
     ShownTimeline, Side, SideOfEntry, TavernScreen,
 } from '../types.js';
 
@@ -358,6 +358,23 @@ export interface TimelineAction {
     reason?: string;
 }
 
+/** What a search has found in a timeline. */
+export interface FoundTimeline {
+    timeline: ShownTimeline;
+    /** Whether its title, note, name, lorebook's name or last message has the words. */
+    isNamed: boolean;
+    hits: SearchHit[];
+}
+
+export interface HitActions {
+    /** Shows a timeline on the map. */
+    select: (id: string) => void;
+    /** Shows its details, too. */
+    show: (id: string) => void;
+    /** Opens a timeline at the message, or shows the entry in its lore. */
+    open: (hit: SearchHit, timeline: ShownTimeline) => unknown;
+}
+
 export interface TimelineViewParts {
     /** Runs an action on a timeline. */
     run: (id: Exclude<TimelineAction['id'], 'compare'>, timeline: ShownTimeline) => unknown;
@@ -368,4 +385,6 @@ export interface TimelineViewParts {
     sayDate: SayDate;
     forkMessage: AppForUi['forkMessage'];
     canCompare: boolean;
+    search: AppForUi['search'];
+    openHit: HitActions['open'];
 }

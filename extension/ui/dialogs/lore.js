@@ -88,12 +88,12 @@ export function matchingEntries(entries, typed) {
 export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts, actions: Actions}} */ { app, screen, dialogs, toasts, actions }) {
     const sayMessage = sayMessagesOf((message) => app.messageAt(message));
 
-    /** Shows the lore of a message, and does what the user chooses there. */
-    const show = async (/** @type {number} */ message) => {
+    /** Shows the lore of a message, or the entries with these words, and does what the user chooses there. */
+    const show = async (/** @type {number} */ message, typed = '') => {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
             const view = loreView(lore, sayMessage);
-            const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, (entry) => close({ bring: entry })), {
+            const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, { typed, bring: (entry) => close({ bring: entry }) }), {
                 wide: true,
                 okText: say('button.close'),
                 buttons: [
@@ -126,9 +126,9 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
     };
 
     /** The lore at the last message. */
-    const showLast = () => {
+    const showLast = (typed = '') => {
         const open = app.open();
-        return open?.messages ? show(open.messages - 1) : toasts.notify('info', say('ready.no-chat'));
+        return open?.messages ? show(open.messages - 1, typed) : toasts.notify('info', say('ready.no-chat'));
     };
 
     return {
@@ -136,13 +136,13 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
         showLast,
         /** Adds the button to every message, and the item to the wand menu. */
         mount: () => {
-            screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-book-atlas', title: say('lore.action'), run: show });
-            screen.addWandItem({ id: 'forklore_wand', icon: 'fa-book-atlas', text: say('lore.wand'), run: showLast });
+            screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-book-atlas', title: say('lore.action'), run: (message) => show(message) });
+            screen.addWandItem({ id: 'forklore_wand', icon: 'fa-book-atlas', text: say('lore.wand'), run: () => showLast() });
         },
     };
 }
 
-function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /** @type {BringEntry} */ bring) {
+function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /** @type {{typed: string, bring: BringEntry}} */ how) {
     return element('div', { class: 'forklore_dialog' },
         heading(view.title),
         paragraph(icon('fa-book'), ' ', view.book),
@@ -150,34 +150,36 @@ function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /**
         view.changes.length
             ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
             : view.since ? paragraph(view.since) : null,
-        view.isWithoutBook ? paragraph(say('lore.no-book.hint')) : [element('h4', {}, say('lore.entries')), entryList(view.entries, bring)],
+        view.isWithoutBook ? paragraph(say('lore.no-book.hint')) : [element('h4', {}, say('lore.entries')), entryList(view.entries, how)],
         view.internal.length
             ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map((entry) => entryElement(entry)))
             : null);
 }
 
-function entryList(/** @type {ShownEntry[]} */ entries, /** @type {BringEntry} */ bring) {
+/** @param {ShownEntry[]} entries @param {{typed: string, bring: BringEntry}} how `typed`: what is searched at first */
+function entryList(entries, { typed: first, bring }) {
     if (!entries.length) {
         return paragraph(say('lore.none'));
     }
     const list = element('div', { class: 'forklore_entries' });
     const show = (/** @type {string} */ typed) => {
         const found = matchingEntries(entries, typed);
-        fill(list, found.length ? found.map((entry) => entryElement(entry, bring)) : paragraph(say('lore.no-match')));
+        fill(list, found.length ? found.map((entry) => entryElement(entry, bring, found.length === 1)) : paragraph(say('lore.no-match')));
     };
-    show('');
-    const search = entries.length < SEARCH_FROM ? null : element('input', {
+    show(first);
+    const search = entries.length < SEARCH_FROM && !first ? null : element('input', {
         type: 'search',
         class: 'text_pole',
         placeholder: say('lore.search'),
         'aria-label': say('lore.search'),
+        value: first,
         on: { input: (event) => show(event.target.value) },
     });
     return [search, list];
 }
 
 /** @param {ShownEntry} entry @param {BringEntry} [bring] */
-function entryElement({ uid, title, keys, content, isDisabled }, bring) {
+function entryElement({ uid, title, keys, content, isDisabled }, bring, open = false) {
     const summary = element('span', { class: 'forklore_entry_title' },
         nameOf(title),
         isDisabled ? element('small', { class: 'forklore_tag' }, say('lore.disabled')) : null,
@@ -186,7 +188,7 @@ function entryElement({ uid, title, keys, content, isDisabled }, bring) {
         element('div', { class: 'forklore_content' }, content || say('lore.empty')),
         bring ? element('div', { class: 'forklore_buttons' },
             button(say('lore.bring'), { icon: 'fa-arrow-right-to-bracket', label: say('lore.bring.label', { title }), run: () => bring({ uid, title }) })) : null,
-    ]);
+    ], { open });
 }
 
 function changeList(/** @type {ShownChange[]} */ changes) {

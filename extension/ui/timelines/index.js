@@ -4,9 +4,9 @@ import { say } from '../words.js';
 import { askLabel } from './label.js';
 import { askDelete, askNewName } from './questions.js';
 import { TimelineView } from './view.js';
-/** @import { Actions, Close, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
+/** @import { Actions, Close, Parts, SearchHit, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
-/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>, showLore: () => unknown}} parts */
+/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>, showLore: (typed?: string) => unknown}} parts */
 export function createTimelines({ app, screen, toasts, actions, showLore }) {
     const attempt = attempting(toasts);
     let isShown = false;
@@ -32,19 +32,26 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
             }, { look: 'forklore_full' });
         } finally {
             shown?.watch.stop();
+            shown?.view.stop();
+            app.search.forget();
             shown = null;
             isShown = false;
         }
     });
     const viewOf = (/** @type {Close} */ close) => new TimelineView({
         close,
-        refresh: () => void shown?.watch.start({ all: true }),
+        refresh: () => {
+            void shown?.watch.start({ all: true });
+            shown?.view.searchAgain();
+        },
         look: (family) => void shown?.watch.showFamily(family),
         sayDate: screen.sayDate,
         forkMessage: (timeline) => app.forkMessage(timeline),
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
         run: (id, timeline) => handlers[id](timeline, close),
+        search: app.search,
+        openHit: (hit, timeline) => openHit(hit, timeline, close),
     });
 
     /** Actions on another timeline open it first. @param {string} name @param {Close} close */
@@ -54,6 +61,16 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
             await app.timelines.open(name);
         }
     };
+    const openHit = attempt(async (/** @type {SearchHit} */ hit, /** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
+        if (hit.kind === 'entry') {
+            await ensureOpen(name, close);
+            await showLore(hit.name);
+        } else {
+            close();
+            await app.timelines.open(name);
+            await screen.showMessage(hit.place);
+        }
+    });
     const forkAs = (/** @type {'checkpoint' | 'branch'} */ kind) => attempt(async (/** @type {ShownTimeline} */ { name }, /** @type {Close} */ close) => {
         await ensureOpen(name, close);
         await actions.fork({ kind, message: (app.open()?.messages ?? 0) - 1 });

@@ -12,7 +12,7 @@ import { foldedAtFirst, layoutOf } from './layout.js';
 const FINGER = 24;
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** @import { Camera, Density, Fired, Layout, Point, Rectangle, ShownTimeline, Size } from '../types.js' */
+/** @import { Camera, Density, Fired, Layout, Place, Point, Rectangle, ShownTimeline, Size } from '../types.js' */
 /** @typedef {{id: string, inView: Point} | null} Anchor */
 
 export class TimelineMap {
@@ -148,7 +148,20 @@ export class TimelineMap {
             return;
         }
         this.found = found;
-        this.draw();
+        // The cards stay: during a search this happens often.
+        const cards = new Map(/** @type {HTMLElement[]} */ ([...this.cards.children]).map((card) => [card.dataset.id, card]));
+        for (const place of this.layout().places.values()) {
+            const { isFound, isDimmed } = this.marksOf(place);
+            cards.get(place.id)?.toggleAttribute('data-found', isFound);
+            cards.get(place.id)?.toggleAttribute('data-dimmed', isDimmed);
+        }
+    }
+
+    /** How a search shows on a card. @param {Place} place */
+    marksOf({ id, hidden }) {
+        const { found } = this;
+        const isFound = Boolean(found?.has(id));
+        return { isFound, isDimmed: Boolean(found && !isFound && !(hidden && this.hasBelow(id, (below) => found.has(below.id)))) };
     }
 
     select(/** @type {string} */ id, { reveal = true } = {}) {
@@ -188,7 +201,6 @@ export class TimelineMap {
 
     draw() {
         const { places, links, shelves, width, height } = this.layout();
-        const { found } = this;
         const hadFocus = this.cards.contains(document.activeElement) ? idOf(document.activeElement) : null;
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
         const most = this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD;
@@ -207,8 +219,7 @@ export class TimelineMap {
                 name: nameOf(timeline),
                 isSelected: place.id === this.selected,
                 isCurrent: place.id === current,
-                isDimmed: Boolean(found && !found.has(place.id) && !(place.hidden && this.hasBelow(place.id, ({ id }) => found.has(id)))),
-                isFound: Boolean(found?.has(place.id)),
+                ...this.marksOf(place),
                 isFolded: this.folded.has(place.id),
                 hasChildren: hasChildren.has(place.id),
                 hidesProblem: place.hidden > 0 && this.hasBelow(place.id, ({ findings }) => findings.some(({ problem }) => problem)),

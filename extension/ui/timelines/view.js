@@ -2,11 +2,11 @@
 import { shortNames } from '../names.js';
 import { box, button, heading, icon, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
-import { holdsWords } from '../widgets/search.js';
 import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
 import { FOLDED_FROM } from './layout.js';
 import { TimelineMap } from './map.js';
+import { MapSearch } from './search.js';
 /** @import { ShownTimeline, TimelineAction, TimelineProgress, TimelinesModel, TimelineViewParts } from '../types.js' */
 
 export class TimelineView {
@@ -20,6 +20,8 @@ export class TimelineView {
         this.progress = null;
         /** The ids of the search results. @type {Set<string> | null} */
         this.found = null;
+        /** Whether the results are shown, and not the details of a timeline. */
+        this.isListing = false;
         this.shownContent = '';
         this.isSheetOpen = false;
         this.map = new TimelineMap({
@@ -27,6 +29,18 @@ export class TimelineView {
             activate: (id) => this.activated(id),
             open: (id) => this.opened(id),
             search: () => this.search.focus(),
+        });
+        this.results = new MapSearch({
+            search: parts.search,
+            select: (id) => (this.comparing ? this.chosen(id) : this.reveal(id)),
+            show: (id) => {
+                this.goTo(this.timeline(id)?.family);
+                this.activated(id);
+            },
+            open: parts.openHit,
+            leave: () => this.search.focus(),
+            clear: () => this.clearSearch(),
+            onChange: () => this.showFound(),
         });
         const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) =>
             button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
@@ -44,7 +58,7 @@ export class TimelineView {
         this.grip = element('button', {
             type: 'button', class: 'forklore_grip', 'aria-controls': this.sheetId, 'aria-expanded': 'false',
             on: { click: () => this.openSheet(!this.isSheetOpen), keydown: (event) => event.key === 'Enter' && event.stopPropagation() },
-        }, icon('fa-chevron-up'), element('span', {}, say('timelines.details')));
+        }, icon('fa-chevron-up'), this.sheetName = element('span', {}, say('timelines.details')));
         this.aside = element('div', { class: 'forklore_side', role: 'region', 'aria-label': say('timelines.details') }, this.grip, this.side);
         this.body = element('div', { class: 'forklore_timelines_body' },
             element('div', { class: 'forklore_map_frame' }, this.map.element, this.asking, legend(), this.status), this.aside);
@@ -139,17 +153,26 @@ export class TimelineView {
             say('timelines.count', { count: shown.length }),
             problems ? say('timelines.count.problems', { count: problems }) : null,
             this.progress ? say(`timelines.reading.${this.progress.what}`, this.progress) : null,
-            this.found ? say('timelines.found', { count: this.found.size }) : null,
+            ...this.results.status(),
         ].filter(Boolean).join(' · '));
     }
 
     showSide() {
         this.showStatus();
+        this.sheetName.textContent = say(this.isListing ? 'search.list' : 'timelines.details');
+        if (this.isListing) {
+            if (!this.side.contains(this.results.list.element)) {
+                fill(this.side, this.results.list.element);
+            }
+            this.results.list.select(this.map.selected);
+            this.shownContent = '';
+            return;
+        }
         const timeline = this.timeline(this.map.selected);
         const count = this.model?.timelines.length ?? 0;
         const isAlone = this.shown().length === 1 && this.model?.open === this.map.selected;
         // A redraw while more is being read must not replace a button that the user is about to press.
-        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, count > 1]);
+        const content = JSON.stringify([timeline, this.timeline(timeline?.parent)?.name, isAlone, count > 1, this.results.typed !== '']);
         if (content === this.shownContent) {
             return;
         }
@@ -162,7 +185,8 @@ export class TimelineView {
     }
 
     fillSide(/** @type {ShownTimeline | null} */ timeline, /** @type {boolean} */ isAlone, /** @type {number} */ count) {
-        fill(this.side, timeline ? details(timeline, {
+        const back = this.results.typed ? button(say('search.back'), { icon: 'fa-list', class: 'forklore_back', run: () => this.listResults() }) : null;
+        fill(this.side, back, timeline ? details(timeline, {
             parentName: this.timeline(timeline.parent)?.name ?? null,
             forkedAt: this.parts.forkMessage(timeline),
             actions: actionsFor(timeline, { count, canCompare: this.parts.canCompare }),
@@ -192,12 +216,13 @@ export class TimelineView {
         }
         this.map.select(id);
         this.openSheet(true);
+        this.isListing = false;
         this.showSide();
     }
 
     activated(/** @type {string} */ id) {
         this.chosen(id);
-        /** @type {HTMLButtonElement | null} */ (this.side.querySelector('button:enabled'))?.focus();
+        /** @type {HTMLButtonElement | null} */ (this.side.querySelector('.forklore_buttons button:enabled'))?.focus();
     }
 
     /** A double click on a card. */
@@ -234,15 +259,19 @@ export class TimelineView {
         this.unfolder.setAttribute('aria-pressed', String(isWanted));
     }
 
+    /** Shows a family unless it is shown already. @param {string | undefined} family */
+    goTo(family) {
+        if (family !== undefined && family !== this.family) {
+            this.families.value = family;
+            this.showFamily(family);
+        }
+    }
+
     goHere() {
         if (!this.model) {
             return;
         }
-        const mine = this.timeline(this.model.open)?.family ?? this.family;
-        if (mine !== this.family) {
-            this.families.value = mine;
-            this.showFamily(mine);
-        }
+        this.goTo(this.timeline(this.model.open)?.family);
         this.map.select(this.model.open, { reveal: false });
         this.map.showAround(this.model.open);
         this.showSide();
@@ -250,10 +279,52 @@ export class TimelineView {
 
     searched() {
         const typed = this.search.value.trim();
-        const fits = (/** @type {ShownTimeline} */ { name, preview, book, label }) => holdsWords([label.title, label.note, name, preview, book].join('\n'), typed);
-        this.found = typed ? new Set(this.shown().filter(fits).map(({ id }) => id)) : null;
-        this.map.mark(this.found);
-        this.showStatus();
+        if (typed !== this.results.typed) {
+            this.isListing = typed !== '';
+            if (typed && !this.results.typed) {
+                this.openSheet(true);
+            }
+        }
+        this.results.update(typed, this.model);
+        this.showFound();
+    }
+
+    showFound() {
+        const found = this.results.found.filter(({ timeline }) => timeline.family === this.family).map(({ timeline }) => timeline.id);
+        const isMarked = this.found?.size === found.length && found.every((id) => this.found?.has(id));
+        if (!this.results.typed || !isMarked) {
+            this.found = this.results.typed ? new Set(found) : null;
+            this.map.mark(this.found);
+        }
+        this.showSide();
+    }
+
+    listResults() {
+        this.isListing = true;
+        this.showSide();
+        this.results.list.focus(this.map.selected);
+    }
+
+    clearSearch() {
+        this.search.value = '';
+        this.search.focus();
+        this.searched();
+    }
+
+    /** Shows a search result on the map, which may be in another family. @param {string} id */
+    reveal(id) {
+        this.goTo(this.timeline(id)?.family);
+        this.map.select(id);
+        this.showSide();
+    }
+
+    /** Reads what is searched again. */
+    searchAgain() {
+        this.results.again(this.model);
+    }
+
+    stop() {
+        this.results.stop();
     }
 
     /** Enter moves to the next search result. @param {KeyboardEvent} event */
@@ -267,12 +338,13 @@ export class TimelineView {
             this.showSide();
         } else if (event.key === 'ArrowDown') {
             event.preventDefault();
-            this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
+            if (!this.isListing || !this.results.list.focus()) {
+                this.map.cardOf(this.map.selected)?.focus({ preventScroll: true });
+            }
         } else if (event.key === 'Escape' && this.search.value) {
             // The first Escape clears the search, the next one closes the view.
             event.preventDefault();
-            this.search.value = '';
-            this.searched();
+            this.clearSearch();
         }
     }
 

@@ -24,6 +24,20 @@ export function fill(parent, ...children) {
     parent.replaceChildren(...nodes(children));
 }
 
+/** Gives a parent these children. Those that it has already stay where they are: moving one would take the focus from it. @param {Element} parent @param {Element[]} wanted */
+export function keepOrder(parent, wanted) {
+    const kept = new Set(wanted);
+    [...parent.children].forEach((child) => kept.has(child) || child.remove());
+    let next = parent.firstElementChild;
+    for (const child of wanted) {
+        if (child === next) {
+            next = next.nextElementSibling;
+        } else {
+            parent.insertBefore(child, next);
+        }
+    }
+}
+
 /** @param {Child[]} children @returns {Array<Node | string>} */
 function nodes(children) {
     return children.flatMap((child) => Array.isArray(child) ? nodes(child) : child === null || child === undefined || child === false ? [] : [child]);

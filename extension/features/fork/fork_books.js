@@ -27,8 +27,9 @@ export class ForkBooks {
         const names = this.host.bookNames();
         /** @type {Promise<Uint8Array | undefined>} */
         const bytes = name ? this.host.readBook(name) : Promise.resolve(undefined);
-        // An error is handled where the promise is awaited.
-        bytes.catch(() => {});
+        // Whoever awaits them handles the error, and the next fork tries again.
+        names.catch(() => this.forget());
+        bytes.catch(() => this.forget());
         return { name, names, bytes, edit: this.host.newestEdit(name ?? ''), at: Date.now() };
     }
 

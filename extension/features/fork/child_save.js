@@ -110,7 +110,12 @@ export class ChildSaveHandler {
             return this.sendWithoutBook(held, save);
         }
         const books = [fork.report.book?.name, fork.report.memories].filter((name) => name != null);
-        const [response] = await Promise.all([held.send(bytesText(fork.body)), books.length ? this.refreshBooks() : null]);
+        const refreshed = books.length ? this.refreshBooks() : null;
+        const response = await held.send(bytesText(fork.body));
+        if (fork.report.kind !== 'branch' || !response.ok) {
+            // SillyTavern lists the book of a branch while it opens the branch.
+            await refreshed;
+        }
         pending.report = response.ok ? fork.report : null;
         if (response.ok) {
             this.onForked(fork.report);

@@ -1,13 +1,13 @@
 // Forks of the open chat: what has to be decided before SillyTavern makes one, and waiting until it can be made.
 
 import { chatForCore, queueTitle } from '../../core/chat.js';
-import { toBytes } from '../../core/json.js';
+import { textBytes, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { forkSettings } from '../settings.js';
 
 /**
  * @import { Decision } from '../../core/fork_calls.js'
- * @import { Core, ForkChoice, ForkQuestion, ForkReport, ForkRequest, Host, PendingFork, Settings } from '../../types.js'
+ * @import { Core, ForkChoice, ForkQuestion, ForkReport, ForkRequest, Host, OpenChat, PendingFork, Settings } from '../../types.js'
  * @import { Events } from '../../events.js'
  * @typedef {ForkRequest['kind']} Kind
  */
@@ -44,7 +44,28 @@ export class Forks {
     async check(message, { whenReady = false } = {}) {
         await this.recorder.untilFileChecked();
         const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
-        const { book } = await this.books.read(open.book);
+        return this.checkWith((await this.books.read(open.book)).book, open, message, whenReady);
+    }
+
+    /**
+     * The same with the page's copy of the book, if it has one. The save that follows looks at the book itself.
+     * @param {number} message @param {boolean} whenReady
+     */
+    async checkAtOnce(message, whenReady) {
+        await this.recorder.untilFileChecked();
+        const open = this.lostBook.asRecorded() ?? this.repairs.requireOpenChat();
+        const reading = this.books.read(open.book);
+        const page = open.book && this.host.knownBooks().includes(open.book) ? this.host.cachedBookText(open.book) : undefined;
+        if (page === undefined) {
+            return this.checkWith((await reading).book, open, message, whenReady);
+        }
+        // The save reads it again, and reports the error.
+        reading.catch(() => {});
+        return this.checkWith(textBytes(page), open, message, whenReady);
+    }
+
+    /** @param {Uint8Array | undefined} book @param {OpenChat} open @param {number} message @param {boolean} whenReady */
+    async checkWith(book, open, message, whenReady) {
         const ask = {
             ...this.stateOf(message),
             parent: open.name,
@@ -73,7 +94,8 @@ export class Forks {
         if (!this.settings.isolate) {
             return [];
         }
-        const { step: first, decision: settled, ...question } = await this.check(message, { whenReady });
+        const quick = await this.checkAtOnce(message, whenReady);
+        const { step: first, decision: settled, ...question } = quick.step === 'go' ? quick : await this.check(message, { whenReady });
         const { step, decision } = first === 'ask'
             ? this.core.forkChoice(await this.ask(question))
             : { step: first, decision: settled };

@@ -68,6 +68,8 @@ export class App extends Composition {
     /** @type {AppForUi['namesToSave']} */ namesToSave = (token) => this.putBack.namesToSave(token);
     /** @type {AppForUi['saveFromTrash']} */ saveFromTrash = (token, names) => this.changes.saveFromTrash(token, names);
     /** @type {AppForUi['strip']} */ strip = () => this.changes.strip();
+    /** @type {AppForUi['allChats']} */ allChats = () => this.journalRemoval.allChats();
+    /** @type {AppForUi['stripAll']} */ stripAll = (all, how) => this.journalRemoval.removeFrom(all, how);
     /** @type {AppForUi['showOwnBook']} */ showOwnBook = () => this.editorBook.showOwn();
     /** @type {AppForUi['compare']} */ compare = (what) => this.comparison.compare(what);
     /** @type {AppForUi['timelineChoices']} */ timelineChoices = () => this.comparison.choices();

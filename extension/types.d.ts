@@ -351,6 +351,9 @@ export interface AppForUi {
     saveFromTrash(token: string, names: string[]): Promise<string[]>;
     /** How many records were removed. */
     strip(): Promise<number>;
+    allChats(): Promise<AllChats>;
+    /** Removes the journal from all chats, one by one, as long as it is wanted. */
+    stripAll(all: AllChats, how: { progress: (done: number, total: number) => void; isWanted: () => boolean }): Promise<StripReport>;
     showOwnBook(): void;
     compare(what: { left: Moment; right: Moment }): Promise<ComparedModel>;
     timelineChoices(): Promise<TimelineChoice[]>;
@@ -771,6 +774,25 @@ export interface BookFate {
     why: 'off' | 'not-ours' | 'used' | 'selected' | null;
     /** The chats that use it. */
     by: string[];
+}
+
+// Removing the journal.
+
+/** All chats of all characters and groups; `left`: whose chats could not be listed. */
+export interface AllChats {
+    chats: ChatId[];
+    left: Word[];
+}
+
+export interface StripReport {
+    /** How many had a journal, and how many records there were. */
+    chats: number;
+    records: number;
+    /** How many were looked at. */
+    done: number;
+    total: number;
+    /** What was left as it is, and why. */
+    left: Word[];
 }
 
 // Comparing and merging.

@@ -164,6 +164,8 @@ export function fakeApp(given = {}) {
         namesToSave: answer('namesToSave', [{ isChat: false, name: 'Harbour lore', free: 'Harbour lore (2)' }]),
         saveFromTrash: answer('saveFromTrash', (token, names) => names),
         strip: answer('strip', 12),
+        allChats: answer('allChats', { chats: ['One', 'Two', 'Three'].map((name) => ({ group: null, avatar: 'Ada.png', name })), left: [] }),
+        stripAll: answer('stripAll', { chats: 2, records: 9, done: 3, total: 3, left: [] }),
         pendingFork: null,
         openFindings: null,
         stopWaiting: () => calls.push(['stopWaiting']),

@@ -367,6 +367,39 @@ test('the journal is taken out only after a yes', async () => {
     assert.match(screen.popups[0].text, /cannot be undone/);
 });
 
+test('the journal is taken out of all chats only after a yes, and what was left is said', async () => {
+    const left = [word('chat-recent', { chat: MARKUP }), word('chat-failed', { chat: 'Two', reason: 'x' })];
+    const { app, screen, ui } = await start({}, [null, 'ok', async (body) => {
+        await settled();
+        assert.match(body.textContent, /The journal was removed from 2 chats\./);
+        body.saying('Close').click();
+    }, 'ok', async (body) => {
+        assert.ok(body.saying('Stop'));
+        body.saying('Stop').click();
+    }]);
+    await ui.actions.stripAll();
+    assert.equal(asked(app, 'stripAll').length, 0);
+    assert.match(screen.popups[0].text, /^Remove the journal from all chats\?3 chats of all/);
+    assert.match(screen.popups[0].text, /forks at old messages are no longer exact.*cannot be undone/);
+    assert.match(screen.popups[0].text, /the lorebooks and the forks you already have stay/);
+    await ui.actions.stripAll();
+    assert.equal(asked(app, 'stripAll').length, 1);
+    assert.equal(screen.toasts.length, 0, 'what was seen is not said twice');
+    let isWanted;
+    app.stripAll = async (all, how) => {
+        how.progress(1, 3);
+        await settled();
+        isWanted = how.isWanted();
+        return { chats: 1, records: 3, done: 1, total: 3, left };
+    };
+    await ui.actions.stripAll();
+    assert.equal(isWanted, false, 'leaving the popup stops it');
+    const { kind, lines } = screen.toasts.at(-1);
+    assert.equal(kind, 'warning');
+    assert.equal(lines[0], 'The journal was removed from 1 chat. Stopped after 1 of 3 chats.');
+    assert.ok(lines[1].includes(MARKUP) && lines[1].includes('“Two” could not be read or saved: x'));
+});
+
 test('a chat that needs a look can be opened from the list', async () => {
     const { screen, ui } = await start({}, [async (body) => {
         await settled();

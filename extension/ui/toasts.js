@@ -1,8 +1,9 @@
 /** Notices that are shown without the user asking. */
+import { sayStripped } from './dialogs/journal_removal.js';
 import { sayMessagesOf } from './messages.js';
 import { wordList } from './widgets/controls.js';
 import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, StripReport, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 /** In seconds: how long a notice stays that only tells of a success. */
 const SUCCESS = 8;
@@ -178,6 +179,8 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             say('notice.restored', { book, entries, message: sayMessage(message) }),
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ]), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
+
+        strippedAll: (/** @type {StripReport} */ report) => toast(report.left.length ? 'warning' : 'success', present([sayStripped(report), wordList(report.left, 'forklore_small')])),
 
         stripped: (/** @type {number} */ count) => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };

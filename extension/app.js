@@ -33,6 +33,12 @@ export class App extends Composition {
 
     /** @type {AppForUi['messageAt']} */ messageAt = (message) => spokenIn(this.host.openChat()?.messages[message]);
 
+    /** @type {AppForUi['recordedSince']} */
+    recordedSince() {
+        const first = this.host.openChat()?.messages.findIndex((message) => message?.forklore) ?? -1;
+        return first < 0 ? null : first;
+    }
+
     /** @type {AppForUi['forksAt']} */ forksAt = (message) => this.messageMarks.forksAt(message);
 
     /** @type {AppForUi['forkMessage']} */

@@ -312,6 +312,8 @@ export interface AppForUi {
     open(): { name: string; group: boolean; messages: number } | null;
     /** A message of the open chat. */
     messageAt(message: number): Spoken | null;
+    /** The first message of the open chat that has a record. */
+    recordedSince(): number | null;
     /** The timelines that fork off at a message of the open chat and still exist. */
     forksAt(message: number): Promise<string[]>;
     /** The message that a timeline was forked at, if it is in the open chat. */
@@ -496,6 +498,8 @@ export interface Lore {
     entries: LoreEntry[];
     changes: LoreChange[];
     isInherited?: boolean;
+    /** Whether the chat has a book now. */
+    hasBook?: boolean;
 }
 
 /** The book that a repair or a restore has written. */

@@ -214,6 +214,28 @@ scenario('some fields of an entry, or one entry by its own button', {}, async ({
     assert.equal(files.book(books.one).value.entries[2].content, 'Lit again.');
 });
 
+scenario('from the lore of a message, both versions of what changed since are one press away', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: lore() });
+    await page.open(tale);
+    await page.send('The lamp is dark.');
+    await page.settle();
+    await page.send('The lamp turns.');
+    await page.settle();
+    await page.editEntry(tale.book, 2, 'Lit again.');
+    await page.messageAction(6, '.forklore_lore');
+    const shown = await dialog(page, 'Lore at message 6');
+    await shown.getByRole('button', { name: 'Show both versions' }).click();
+    const view = await comparison(page);
+    assert.equal(await view.locator('.forklore_row').count(), 1);
+    const both = await unfold(view, 'The lighthouse');
+    await both.getByText('Dark for nine years.').waitFor();
+    await both.getByText('Lit again.').waitFor();
+    await page.raw.keyboard.press('Escape');
+    await page.messageAction(1, '.mes_create_bookmark');
+    await (await dialog(page, 'The exact lore of this message was not recorded')).getByText(/^Forklore has recorded this chat since message \d+, /).waitFor();
+    await page.raw.keyboard.press('Escape');
+});
+
 scenario('an entry goes to another timeline from the lore of a message, and comes back as it was', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: lore() });
     await page.open(tale);

@@ -389,7 +389,7 @@ scenario('names of checkpoints: the notice, a deleted chat, the journal taken ou
     }, { avatar_url: tale.avatar, chatfile: `${first}.jsonl` });
     const gone = await notice(page, /was deleted\. Its lorebook is in the trash/);
     assert.ok(gone.includes(first) && gone.includes(own), gone);
-    await pressNotice(page, /was deleted\. Its lorebook/, 'Undo');
+    await pressNotice(page, /was deleted\. Its lorebook/, 'Put the lorebook back');
     assert.ok((await notice(page, /1 lorebook was restored/)).includes(own));
 
     await page.switchTo(second);

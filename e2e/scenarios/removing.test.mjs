@@ -33,7 +33,7 @@ for (const group of [false, true]) {
             assert.deepEqual(trashed(files)[own], value);
             const parts = trash(files).length;
 
-            await pressNotice(page, IS_GONE, 'Undo');
+            await pressNotice(page, IS_GONE, 'Put the lorebook back');
 
             await notice(page, /1 lorebook was restored/, 'success');
             assert.deepEqual(files.books(), books);
@@ -311,7 +311,7 @@ scenario('a deleted group takes the books of all its children along', { group: t
 
     assert.ok(!files.groupChats().includes(child) && !files.groupChats().includes(second));
     assert.deepEqual([own, seconds, tale.book].map((book) => files.books().includes(book)), [false, false, true]);
-    await pressNotice(page, IS_GONE, 'Undo');
+    await pressNotice(page, IS_GONE, 'Put the lorebooks back');
     await notice(page, /2 lorebooks were restored/, 'success');
     assert.deepEqual([files.book(own).text, files.book(seconds).text], texts);
 });

@@ -135,6 +135,7 @@ export function fakeApp(given = {}) {
         open: () => ({ name: 'The harbour', group: false, messages: 58 }),
         marks: { forks: new Map(), lore: new Set() },
         forksAt: async () => [],
+        recordedSince: () => null,
         messageAt: () => null,
         forkMessage: () => null,
         readiness: answer('readiness', READINESS.ready),

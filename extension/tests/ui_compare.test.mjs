@@ -295,6 +295,14 @@ test('where there is nothing to do, nothing can be agreed to', async () => {
     assert.deepEqual(asked(app, 'bring'), []);
 });
 
+test('a preview of a single entry shows it at once', async () => {
+    const isOpen = (body) => body.all(({ tagName }) => tagName === 'details').map(({ attributes }) => attributes.open !== undefined);
+    const { ui } = await start({ bringPlan: async () => ({ ...PLAN, steps: [step('add', '4', '8')] }) }, [async (body) => assert.deepEqual(isOpen(body), [true])]);
+    await ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
+    const many = await start({}, [async (body) => assert.deepEqual(isOpen(body), [false, false, false])]);
+    await many.ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
+});
+
 test('a thousand entries are drawn a hundred at a time', async () => {
     const entries = Array.from({ length: 1000 }, (_, at) => added(String(at), `Place ${at}`));
     const { ui } = await start({ compare: async () => ({ ...MODEL, entries }) }, [async (body) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { showFailure, startUi } from '../ui/index.js';
-import { fakeApp, finding, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, TRASH, word } from './fake_app.mjs';
+import { fakeApp, finding, LIVE, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, TRASH, word } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
 beforeEach(useFakeDocument);
@@ -292,6 +292,8 @@ test('notices that speak of the trash lead to it, and a split or repair can be u
     const labels = () => screen.toasts.at(-1).options.buttons.map(({ text }) => text);
     app.emit('removed', { chat: 'C', books: ['B'], undo: 'token', isKept: true });
     assert.deepEqual([screen.toasts.at(-1).lines[0], labels()], ['“C” is in the trash with 1 lorebook: “B”.', ['Undo', 'Trash…']]);
+    app.emit('removed', { chat: 'C', books: ['B', 'D'], undo: 'token' });
+    assert.deepEqual(labels(), ['Put the lorebooks back', 'Trash…'], 'the chat itself does not come back');
     app.emit('kept', { book: 'B', kept: [{ isMine: true, token: 'token' }] });
     assert.deepEqual(labels(), ['Recover it as a lorebook', 'Trash…']);
     screen.toasts.at(-1).options.buttons[1].run();
@@ -416,6 +418,27 @@ test('a fork that cannot be made asks, and leaving it means no', async () => {
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'wait');
+});
+
+test('lore that was not recorded: it is said since when there are records', async () => {
+    const question = { obstacles: [word('book-not-known', { as_of: null })], part: LIVE, topic: 'inexact', choices: ['live', 'without'] };
+    const { app, screen, ui } = await start({ recordedSince: () => 6, messageAt: (message) => ({ name: 'Mara', text: `Words of ${message}` }) }, [null, null]);
+    await ui.dialogs.askFork(question);
+    assert.match(screen.popups[0].text, /Forklore has recorded this chat since message 6, Mara: “Words of 6”\./);
+    app.recordedSince = () => null;
+    await ui.dialogs.askFork(question);
+    assert.doesNotMatch(screen.popups[1].text, /has recorded/);
+});
+
+test('lore: both versions of what changed since are one press away', async () => {
+    const { app, ui } = await start({ compare: async (...given) => {
+        app.calls.push(['compare', ...given]);
+        throw new Error('enough');
+    } }, [(body) => {
+        body.all(({ tagName }) => tagName === 'button').find(({ textContent }) => textContent === 'Show both versions').click();
+    }]);
+    await ui.lore.show(57);
+    assert.deepEqual(asked(app, 'compare'), [[{ left: { chat: 'The harbour', message: 57 }, right: { chat: 'The harbour', message: null } }]]);
 });
 
 test('lore: restored after a preview and a yes', async () => {

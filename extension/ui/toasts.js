@@ -130,7 +130,7 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 
         removed: (/** @type {AppEvents['removed']} */ { chat, books, undo, isKept }, /** @type {CanUndo} */ can) => toast('info',
             say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat, books: sayNames(books), count: books.length }),
-            { buttons: undoButtons(can, undo) }),
+            { buttons: undoButtons(can, undo, isKept ? undefined : say('notice.removed.back', { count: books.length })) }),
 
         /** Changes that another page made to a lorebook that this page has saved. */
         merged: (/** @type {AppEvents['merged']} */ { book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
@@ -189,9 +189,9 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 /** The lines that there are. @param {Array<string | Node | null>} lines */
 const present = (lines) => lines.flatMap((line) => line || []);
 
-/** @param {CanUndo} can @param {string | null} token */
-function undoButtons({ undo, showTrash }, token) {
-    return token ? [{ text: say('button.undo'), run: () => void undo(token) }, { text: say('do.trash'), run: () => void showTrash() }] : [];
+/** @param {CanUndo} can @param {string | null} token @param {string} [text] what undoing does, if it is not everything */
+function undoButtons({ undo, showTrash }, token, text = say('button.undo')) {
+    return token ? [{ text, run: () => void undo(token) }, { text: say('do.trash'), run: () => void showTrash() }] : [];
 }
 
 /** @param {PutBackReport} report */

@@ -194,6 +194,8 @@ export interface LoreView {
     restored: ShownChange[];
     since: string;
     isWithoutBook: boolean;
+    /** How to get a lorebook, if there is none now either. */
+    hint: string;
     canRestore: boolean;
 }
 

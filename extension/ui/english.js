@@ -640,7 +640,7 @@ export const ENGLISH = {
     'mark.forks': '{count} {count|timeline forks|timelines fork} off here',
     'mark.lore': 'The lore changed here',
     'mark.list': 'Timelines that fork off at message {message}',
-    'choose.open': '{name} (open)',
+    'choose.open': '(open) {name}',
     'choose.family': 'Timelines of this story',
     'choose.others': 'Other chats',
     'choose.same': 'These are the same. Choose another timeline or message.',

@@ -61,7 +61,7 @@ function inlineDrawer(title, content) {
 }
 
 function removal(/** @type {PanelActions} */ actions) {
-    return element('div', { class: 'forklore_group' },
+    return element('div', { class: 'forklore_group forklore_removal' },
         element('div', { class: 'forklore_buttons' }, button(say('do.strip-all'), { icon: 'fa-eraser', run: () => actions.stripAll() })),
         element('small', {}, say('do.strip-all.hint')));
 }

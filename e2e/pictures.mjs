@@ -18,7 +18,7 @@ import { checkout } from './harness/places.mjs';
 import { SillyTavern } from './harness/sillytavern.mjs';
 import { Story, question, reply } from './harness/story.mjs';
 import { PAPER, writeTheme } from './harness/themes.mjs';
-import { caughtUp, chooseTimeline, openTimelines } from './harness/timelines.mjs';
+import { card, caughtUp, chooseTimeline, openTimelines } from './harness/timelines.mjs';
 import { until } from './harness/until.mjs';
 
 const FOLDER = path.join(checkout, 'docs/images');
@@ -168,6 +168,8 @@ const PICTURES = {
         const { page, files, story } = given;
         const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await page.open(tale);
+        // What this page's edit is based on.
+        await page.raw.evaluate((name) => SillyTavern.getContext().loadWorldInfo(name), tale.book);
         // Another device's edit.
         const theirs = files.book(tale.book).value;
         theirs.entries[2].content = 'A smuggler who has become honest, or says so. Has not been seen for a week.';
@@ -192,7 +194,7 @@ const PICTURES = {
 
     'timelines-phone': async (given) => {
         const { view } = await showFamily(given);
-        await view.getByText('… Branch #1').first().tap();
+        await card(view, 'The light of Vell - Branch #1').tap();
         await takeDialog(given, 'timelines-phone', 0);
     },
 

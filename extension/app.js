@@ -33,6 +33,12 @@ export class App extends Composition {
 
     /** @type {AppForUi['messageAt']} */ messageAt = (message) => spokenIn(this.host.openChat()?.messages[message]);
 
+    /** @type {AppForUi['recordedSince']} */
+    recordedSince() {
+        const first = this.host.openChat()?.messages.findIndex((message) => message?.forklore) ?? -1;
+        return first < 0 ? null : first;
+    }
+
     /** @type {AppForUi['forksAt']} */ forksAt = (message) => this.messageMarks.forksAt(message);
 
     /** @type {AppForUi['forkMessage']} */
@@ -68,6 +74,8 @@ export class App extends Composition {
     /** @type {AppForUi['namesToSave']} */ namesToSave = (token) => this.putBack.namesToSave(token);
     /** @type {AppForUi['saveFromTrash']} */ saveFromTrash = (token, names) => this.changes.saveFromTrash(token, names);
     /** @type {AppForUi['strip']} */ strip = () => this.changes.strip();
+    /** @type {AppForUi['allChats']} */ allChats = () => this.journalRemoval.allChats();
+    /** @type {AppForUi['stripAll']} */ stripAll = (all, how) => this.journalRemoval.removeFrom(all, how);
     /** @type {AppForUi['showOwnBook']} */ showOwnBook = () => this.editorBook.showOwn();
     /** @type {AppForUi['compare']} */ compare = (what) => this.comparison.compare(what);
     /** @type {AppForUi['timelineChoices']} */ timelineChoices = () => this.comparison.choices();

@@ -13,6 +13,7 @@ import { QueueWait } from './features/fork/queue_wait.js';
 import { SceneCheckpoints } from './features/fork/scene_checkpoints.js';
 import { Guard, reportingWrites } from './features/guard/guard.js';
 import { Lineage } from './features/guard/lineage.js';
+import { JournalRemoval } from './features/journal/journal_removal.js';
 import { Recorder } from './features/journal/recorder.js';
 import { Renames } from './features/rename.js';
 import { Findings } from './features/repair/findings.js';
@@ -107,6 +108,7 @@ export class Composition {
         });
         const findings = this.findings = new Findings({ host, events, verifier, repairs, lostBook, onFound: ({ heads }) => editorBook.learned(heads) });
         this.changes = new Changes({ host, events, repairs, verifier, lostBook, findings, timelineMerge, putBack, recorder });
+        this.journalRemoval = new JournalRemoval({ host, core, stripOpen: () => this.changes.strip(), leftBehind: () => settings.leftBehind ?? [] });
         this.sceneCheckpoints = new SceneCheckpoints({
             host,
             core,

@@ -313,6 +313,8 @@ export interface AppForUi {
     open(): { name: string; group: boolean; messages: number } | null;
     /** A message of the open chat. */
     messageAt(message: number): Spoken | null;
+    /** The first message of the open chat that has a record. */
+    recordedSince(): number | null;
     /** The timelines that fork off at a message of the open chat and still exist. */
     forksAt(message: number): Promise<string[]>;
     /** The message that a timeline was forked at, if it is in the open chat. */
@@ -352,6 +354,9 @@ export interface AppForUi {
     saveFromTrash(token: string, names: string[]): Promise<string[]>;
     /** How many records were removed. */
     strip(): Promise<number>;
+    allChats(): Promise<AllChats>;
+    /** Removes the journal from all chats, one by one, as long as it is wanted. */
+    stripAll(all: AllChats, how: { progress: (done: number, total: number) => void; isWanted: () => boolean }): Promise<StripReport>;
     showOwnBook(): void;
     compare(what: { left: Moment; right: Moment }): Promise<ComparedModel>;
     timelineChoices(): Promise<TimelineChoice[]>;
@@ -494,6 +499,8 @@ export interface Lore {
     entries: LoreEntry[];
     changes: LoreChange[];
     isInherited?: boolean;
+    /** Whether the chat has a book now. */
+    hasBook?: boolean;
 }
 
 /** The book that a repair or a restore has written. */
@@ -802,6 +809,25 @@ export interface BookFate {
     why: 'off' | 'not-ours' | 'used' | 'selected' | null;
     /** The chats that use it. */
     by: string[];
+}
+
+// Removing the journal.
+
+/** All chats of all characters and groups; `left`: whose chats could not be listed. */
+export interface AllChats {
+    chats: ChatId[];
+    left: Word[];
+}
+
+export interface StripReport {
+    /** How many had a journal, and how many records there were. */
+    chats: number;
+    records: number;
+    /** How many were looked at. */
+    done: number;
+    total: number;
+    /** What was left as it is, and why. */
+    left: Word[];
 }
 
 // Comparing and merging.

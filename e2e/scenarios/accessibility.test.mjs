@@ -52,6 +52,11 @@ for (const viewport of ['desktop', 'phone']) {
         await assertSound(page, 'dialog[open] .forklore_dialog', 'the trash');
         await close();
 
+        await inPanel(page, 'Remove the journal from all chats…').dispatchEvent('click');
+        await dialog(page, 'Remove the journal from all chats?');
+        await assertSound(page, 'dialog[open] .forklore_dialog', 'the journal of all chats');
+        await close();
+
         await page.messageAction(3, '.forklore_lore');
         await dialog(page, /^Lore at message 3/);
         await assertSound(page, 'dialog[open] .forklore_dialog', 'the lore of a message');

@@ -214,6 +214,28 @@ scenario('some fields of an entry, or one entry by its own button', {}, async ({
     assert.equal(files.book(books.one).value.entries[2].content, 'Lit again.');
 });
 
+scenario('from the lore of a message, both versions of what changed since are one press away', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: lore() });
+    await page.open(tale);
+    await page.send('The lamp is dark.');
+    await page.settle();
+    await page.send('The lamp turns.');
+    await page.settle();
+    await page.editEntry(tale.book, 2, 'Lit again.');
+    await page.messageAction(6, '.forklore_lore');
+    const shown = await dialog(page, 'Lore at message 6');
+    await shown.getByRole('button', { name: 'Show both versions' }).click();
+    const view = await comparison(page);
+    assert.equal(await view.locator('.forklore_row').count(), 1);
+    const both = await unfold(view, 'The lighthouse');
+    await both.getByText('Dark for nine years.').waitFor();
+    await both.getByText('Lit again.').waitFor();
+    await page.raw.keyboard.press('Escape');
+    await page.messageAction(1, '.mes_create_bookmark');
+    await (await dialog(page, 'The exact lore of this message was not recorded')).getByText(/^Forklore has recorded this chat since message \d+, /).waitFor();
+    await page.raw.keyboard.press('Escape');
+});
+
 scenario('an entry goes to another timeline from the lore of a message, and comes back as it was', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: lore() });
     await page.open(tale);
@@ -300,6 +322,43 @@ scenario('/forklore-compare and /forklore-bring', {}, async ({ page, files, stor
     assert.deepEqual([rest.added, rest.changed.sort(), rest.removed], [['The wedding'], ['Iven', 'Mara'], ['The letter']]);
     assert.match(files.book(books.one).value.entries[1].content, /lives/);
     await page.settle();
+});
+
+// ---- Where nothing can be ticked ----
+
+scenario('the direction in which something can be brought is chosen; in the other one the page says why there is nothing', {}, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: lore() });
+    await page.open(tale);
+    const { one, two, books } = await twoEndings({ page, files }, tale, { one: EDITS.one, two: () => {} });
+    const view = await compare(page, one, two);
+    const selectAll = view.getByRole('button', { name: 'Select all' });
+    assert.equal(await view.getByLabel('Merge into').inputValue(), 'left', 'only the open chat has changes, so they go into the other one');
+    await tick(view, 'The grave');
+    assert.match(await go(view).textContent(), new RegExp(`Merge 1 entry into “${shortName(two)}”`));
+    await view.getByLabel('Merge into').selectOption('right');
+    await view.getByText('Nothing can be selected: ').waitFor();
+    assert.equal(await go(view).isVisible(), false);
+    assert.equal(await selectAll.isVisible(), false);
+    await row(view, 'The grave').getByText(`“${shortName(two)}” does not have it`).waitFor();
+    await row(view, 'Iven').getByText(`not changed in “${shortName(two)}”`).waitFor();
+    await view.getByLabel('Merge into').selectOption('left');
+    await selectAll.click();
+    await preview(view);
+    await apply(page, view);
+    await notice(page, /1 added, 1 changed/);
+    assert.equal(files.book(books.two).value.entries[4].comment, 'The grave');
+});
+
+scenario('a timeline without a lorebook can be compared, and the page says why nothing can be merged', {}, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: lore() });
+    await page.open(tale);
+    const { one, two } = await twoEndings({ page, files }, tale, EDITS);
+    await page.raw.evaluate(() => { delete SillyTavern.getContext().chatMetadata.world_info; });
+    await page.save();
+    const view = await compare(page, one, two);
+    await view.getByText(/^Nothing can be merged, because “.*” has no lorebook\.$/).waitFor();
+    assert.equal(await go(view).count(), 0);
+    await page.raw.keyboard.press('Escape');
 });
 
 // ---- By keyboard ----

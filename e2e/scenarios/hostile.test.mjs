@@ -98,6 +98,7 @@ scenario('every notice shows every payload as text', {
             (text) => toasts.repaired('copy', { book: text, entries: 1, part: null, remarks: words(text) }, actions),
             (text) => toasts.repaired('journal', { book: text, entries: 1, part, remarks: [] }, actions),
             (text) => toasts.restored(3, { book: text, entries: 1, remarks: words(text) }, actions),
+            (text) => toasts.strippedAll({ chats: 1, records: 1, done: 1, total: 2, left: [{ code: 'chat-failed', values: { chat: text, reason: text } }] }),
             (text) => toasts.failed(new Error(text)),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'unknown-code', values: {}, text } })),
             (text) => toasts.failed(Object.assign(new Error('x'), { word: { code: 'book-missing', values: { name: text }, text: 'x' } })),
@@ -389,7 +390,7 @@ scenario('names of checkpoints: the notice, a deleted chat, the journal taken ou
     }, { avatar_url: tale.avatar, chatfile: `${first}.jsonl` });
     const gone = await notice(page, /was deleted\. Its lorebook is in the trash/);
     assert.ok(gone.includes(first) && gone.includes(own), gone);
-    await pressNotice(page, /was deleted\. Its lorebook/, 'Undo');
+    await pressNotice(page, /was deleted\. Its lorebook/, 'Put the lorebook back');
     assert.ok((await notice(page, /1 lorebook was restored/)).includes(own));
 
     await page.switchTo(second);

@@ -161,6 +161,7 @@ scenario('on a phone nothing is cut off, and everything can be tapped', { viewpo
 
     for (const [button, title] of [
         ['Remove the journal from this chat…', 'Remove the journal from this chat?'],
+        ['Remove the journal from all chats…', 'Remove the journal from all chats?'],
         ['Check all chats', 'Results for all chats'],
         ['Clean up…', 'Clean up'],
         ['Trash…', 'Trash'],
@@ -256,7 +257,7 @@ async function assertReadableEverywhere({ page, files, story }) {
     await panel.locator('.forklore_sign').first().click();
     await assertReadable(panel, 'panel');
     await panel.locator('.forklore_sign').first().click();
-    await panel.getByRole('button', { name: 'Remove the journal' }).click();
+    await panel.getByRole('button', { name: 'Remove the journal from this chat…' }).click();
     await assertReadable(await dialog(page, 'Remove the journal'), 'strip');
     await decline(page);
     await page.raw.locator('#extensions-settings-button .drawer-toggle').click();
@@ -355,7 +356,7 @@ scenario('the keyboard is enough, and Escape never agrees', { freshPage: true },
 
     const isRecorded = () => files.chat(tale).messages.slice(2).every(({ forklore }) => forklore);
     for (const key of ['Escape', 'Enter']) {
-        await panel.getByRole('button', { name: 'Remove the journal' }).focus();
+        await panel.getByRole('button', { name: 'Remove the journal from this chat…' }).focus();
         await keyboard.press('Enter');
         await dialog(page, 'Remove the journal');
         assert.equal(await page.raw.locator('dialog.forklore_popup[open]').count(), 1);

@@ -270,7 +270,7 @@ describe('beside ST-Auto-Recap', () => {
 
         await notice(page, /was deleted\. Its lorebook is in the trash/);
         assert.deepEqual([files.books().includes(own), files.books().includes(tale.book)], [false, true]);
-        await pressNotice(page, /was deleted\. Its lorebook/, 'Undo');
+        await pressNotice(page, /was deleted\. Its lorebook/, 'Put the lorebook back');
         await notice(page, /1 lorebook was restored/);
         assert.equal(files.book(own).text, text);
     });

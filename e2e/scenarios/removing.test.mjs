@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 
-import { agree, decline, dialog, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
+import { agree, decline, dialog, inPanel, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
@@ -33,7 +33,7 @@ for (const group of [false, true]) {
             assert.deepEqual(trashed(files)[own], value);
             const parts = trash(files).length;
 
-            await pressNotice(page, IS_GONE, 'Undo');
+            await pressNotice(page, IS_GONE, 'Put the lorebook back');
 
             await notice(page, /1 lorebook was restored/, 'success');
             assert.deepEqual(files.books(), books);
@@ -41,6 +41,47 @@ for (const group of [false, true]) {
             assert.equal(trash(files).length, parts - 1, 'what came back is not in the trash any more');
         });
     }
+}
+
+// ---- The journal of all chats ----
+
+for (const group of [false, true]) {
+    scenario(`the journal is removed from all chats, but not from one that may be open elsewhere, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await page.open(tale);
+        await page.save();
+        const recent = await page.branchByCommand(5);
+        await page.send('The lamp turns.');
+        await page.settle();
+        await page.switchTo(tale.chat);
+        const open = await page.branchByCommand(5);
+        await page.settle();
+        const records = (chat) => files.chat(tale, chat).messages.filter(({ forklore }) => forklore).length;
+        const withoutJournal = (chat) => files.chat(tale, chat).text.split('\n').filter(Boolean).map((line) => {
+            const { forklore, ...rest } = JSON.parse(line);
+            return 'chat_metadata' in rest ? { ...rest, forklore } : rest;
+        });
+        for (const chat of [tale.chat, recent, open]) {
+            assert.ok(records(chat) > 0, `${chat} has a journal`);
+        }
+        const before = { closed: withoutJournal(tale.chat), open: withoutJournal(open), recent: files.chat(tale, recent).text, books: files.books() };
+
+        await inPanel(page, 'Remove the journal from all chats…').dispatchEvent('click');
+                const asked = await dialog(page, 'Remove the journal from all chats?');
+        await asked.getByText(/^\d+ chats of all your characters and groups are read/).waitFor();
+        await agree(page);
+        const shown = await dialog(page, 'Journal of all chats');
+        await shown.getByText(/^The journal was removed from \d+ chats\.$/).waitFor();
+        await shown.getByText(`“${recent}” was continued less than two minutes ago`).waitFor();
+        await shown.getByRole('button', { name: 'Close', exact: true }).click();
+        await page.settle();
+
+        assert.deepEqual([records(tale.chat), records(open)], [0, 0]);
+        assert.deepEqual(withoutJournal(tale.chat), before.closed, 'nothing else was changed');
+        assert.deepEqual(withoutJournal(open), before.open);
+        assert.equal(files.chat(tale, recent).text, before.recent, 'byte for byte');
+        assert.deepEqual(files.books(), before.books);
+    });
 }
 
 // ---- On the map, with the list of the trash ----
@@ -270,7 +311,7 @@ scenario('a deleted group takes the books of all its children along', { group: t
 
     assert.ok(!files.groupChats().includes(child) && !files.groupChats().includes(second));
     assert.deepEqual([own, seconds, tale.book].map((book) => files.books().includes(book)), [false, false, true]);
-    await pressNotice(page, IS_GONE, 'Undo');
+    await pressNotice(page, IS_GONE, 'Put the lorebooks back');
     await notice(page, /2 lorebooks were restored/, 'success');
     assert.deepEqual([files.book(own).text, files.book(seconds).text], texts);
 });

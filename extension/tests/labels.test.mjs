@@ -62,12 +62,12 @@ test('a chat that may be open elsewhere, or is another one by now, is left alone
         assert.equal(JSON.stringify([...tavern.chats]) === before, result !== 'done');
         return result;
     };
-    assert.equal(await seen({ date: NOW - 119_000 }), 'label-recent');
-    assert.equal(await seen({ messages: 3 }), 'label-unreadable', 'SillyTavern leaves out lines that it cannot read');
+    assert.equal(await seen({ date: NOW - 119_000 }), 'chat-recent');
+    assert.equal(await seen({ messages: 3 }), 'chat-unreadable', 'SillyTavern leaves out lines that it cannot read');
     assert.equal(await seen({ date: NOW - 121_000 }), 'done');
     tavern.chats.get('Other')[0].chat_metadata.integrity = 'another';
-    await assert.rejects(labels.set('Other', NONE), refused('label-changed'));
-    await assert.rejects(labels.set('Gone', LABEL), refused('label-changed'));
+    await assert.rejects(labels.set('Other', NONE), refused('chat-changed'));
+    await assert.rejects(labels.set('Gone', LABEL), refused('chat-changed'));
 });
 
 test('whatever is in the metadata, a label is what it must be', () => {

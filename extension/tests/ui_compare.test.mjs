@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { wantedEntries } from '../ui/compare/answers.js';
-import { canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
+import { bestDirection, canBring, isWorthReading, itemsOf, matching, targets } from '../ui/compare/items.js';
 import { pieces } from '../ui/compare/marks.js';
 import { matchingMessages } from '../ui/compare/message_picker.js';
 import { planView } from '../ui/compare/preview.js';
@@ -65,6 +65,12 @@ const tick = (body, title) => {
     box.dispatch('change');
 };
 
+/** What a row says about why it cannot be ticked. */
+const reasonOf = (body, title) => {
+    const id = labelled(body, `Select “${title}”`).attributes['aria-describedby'];
+    return body.all(({ attributes }) => attributes.id === id)[0].textContent;
+};
+
 async function start(given = {}, answers = []) {
     const answer = (name, value) => async (...args) => {
         app.calls.push([name, ...args]);
@@ -117,6 +123,43 @@ test('lore goes into the open chat unless something else is chosen', () => {
     assert.deepEqual(targets({ ...MODEL, isOneChat: true }), [{ from: 'left', into: 'right' }], 'time does not run the other way');
 });
 
+test('if the open chat alone has changed something, lore goes into the other one', () => {
+    const mine = { ...MODEL, entries: MODEL.entries.filter(({ title }) => title === 'The grave') };
+    assert.deepEqual(bestDirection(mine, itemsOf(mine)), { from: 'left', into: 'right' });
+    assert.deepEqual(bestDirection(MODEL, itemsOf(MODEL)), { from: 'right', into: 'left' });
+});
+
+const shownControls = (body) => ({
+    all: !buttonSaying(body, /^Select all/)?.hidden && Boolean(buttonSaying(body, /^Select all/)),
+    go: !buttonSaying(body, /^Merge \d/)?.hidden && Boolean(buttonSaying(body, /^Merge \d/)),
+});
+
+test('where nothing can be ticked, it is said why, and nothing is offered', async () => {
+    const mine = { ...MODEL, entries: MODEL.entries.filter(({ title }) => title === 'The grave') };
+    const { ui } = await start({ compare: async () => mine }, [async (body) => {
+        const [way] = body.all(({ tagName }) => tagName === 'select');
+        assert.equal(labelled(body, 'Select “The grave”').attributes.disabled, undefined, 'it can be brought at once');
+        assert.deepEqual(shownControls(body), { all: true, go: false });
+        way.dispatch('change', { target: { value: 'right' } });
+        assert.deepEqual(shownControls(body), { all: false, go: false });
+        assert.match(body.textContent, /Nothing can be selected: “Two .*” has changed nothing that could be merged into “One”/);
+        assert.match(reasonOf(body, 'The grave'), /does not have it/);
+    }]);
+    await ui.actions.compare({ left: 'One', right: 'Two' });
+});
+
+test('without a lorebook on one side nothing is offered in either direction', async () => {
+    const bookless = { ...MODEL, right: { ...MODEL.right, book: null, hasBook: false } };
+    const { ui } = await start({ compare: async () => bookless }, [async (body) => {
+        assert.deepEqual(body.all(({ tagName }) => tagName === 'select'), []);
+        assert.deepEqual(shownControls(body), { all: false, go: false });
+        assert.match(body.textContent, /Nothing can be merged, because “Two .*” has no lorebook\./);
+        body.all(({ tagName }) => tagName === 'details')[0].dispatch('toggle');
+        assert.equal(buttonSaying(body, /^Merge this entry/), undefined);
+    }]);
+    await ui.actions.compare({ left: 'One', right: 'Two' });
+});
+
 test('the newer words are added, the older ones removed, whichever side they stand on', () => {
     const told = (by, base) => pieces({ by, base, left: 'l', right: 'r' }, words);
     assert.deepEqual(told('right'), { left: [{ is: 'removed', text: 'l' }], right: [{ is: 'added', text: 'r' }] });
@@ -156,9 +199,12 @@ test('three entries are ticked, looked at, agreed to, and can be taken back', as
     const { app, screen, ui } = await start({}, [async (body) => {
         assert.equal(checkboxes(body).filter(({ checked }) => checked).length, 0, 'nothing is ticked by itself');
         assert.ok(labelled(body, 'Select “The grave”').attributes.disabled !== undefined, 'what only the target did is not to be brought');
+        assert.match(reasonOf(body, 'The grave'), /“Two .*” does not have it/);
         const go = buttonSaying(body, /^Merge 0 entries/);
-        assert.equal(go.disabled, true);
+        assert.equal(go.hidden, true);
+        assert.match(body.textContent, /Select the entries you want/);
         ['The wedding', 'The ship', MARKUP].forEach((title) => tick(body, title));
+        assert.equal(go.hidden, false);
         assert.match(go.textContent, /Merge 3 entries into “One”/);
         go.click();
         await settled();
@@ -247,6 +293,14 @@ test('where there is nothing to do, nothing can be agreed to', async () => {
     }]);
     await ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
     assert.deepEqual(asked(app, 'bring'), []);
+});
+
+test('a preview of a single entry shows it at once', async () => {
+    const isOpen = (body) => body.all(({ tagName }) => tagName === 'details').map(({ attributes }) => attributes.open !== undefined);
+    const { ui } = await start({ bringPlan: async () => ({ ...PLAN, steps: [step('add', '4', '8')] }) }, [async (body) => assert.deepEqual(isOpen(body), [true])]);
+    await ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
+    const many = await start({}, [async (body) => assert.deepEqual(isOpen(body), [false, false, false])]);
+    await many.ui.actions.bring({ from: { chat: 'Two' }, into: 'One', only: null });
 });
 
 test('a thousand entries are drawn a hundred at a time', async () => {

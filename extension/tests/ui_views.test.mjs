@@ -196,6 +196,8 @@ test('what happened since a message is only told where the message is known', ()
     const without = part => loreView({ message: 3, part, book: null, entries: [], changes: [] });
     assert.deepEqual([without(EXACT).book, without(EXACT).since], ['This chat had no lorebook then.', '']);
     assert.equal(without(LIVE).book, 'This chat has no lorebook.', 'of then, nothing is known');
+    assert.match(without(EXACT).hint, /^Link one with Chat Lore/);
+    assert.equal(loreView({ message: 3, part: EXACT, book: null, entries: [], changes: [], hasBook: true }).hint, '', 'it has one by now');
 });
 
 test('an inherited message does not call its parent’s lorebook its own', () => {

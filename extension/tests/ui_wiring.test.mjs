@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { showFailure, startUi } from '../ui/index.js';
-import { fakeApp, finding, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, TRASH, word } from './fake_app.mjs';
+import { fakeApp, finding, LIVE, MARKUP, NOTHING_BACK, READINESS, REMARKS, REPORT, TRASH, word } from './fake_app.mjs';
 import { fakeScreen, settled, useFakeDocument } from './fake_screen.mjs';
 
 beforeEach(useFakeDocument);
@@ -292,6 +292,8 @@ test('notices that speak of the trash lead to it, and a split or repair can be u
     const labels = () => screen.toasts.at(-1).options.buttons.map(({ text }) => text);
     app.emit('removed', { chat: 'C', books: ['B'], undo: 'token', isKept: true });
     assert.deepEqual([screen.toasts.at(-1).lines[0], labels()], ['“C” is in the trash with 1 lorebook: “B”.', ['Undo', 'Trash…']]);
+    app.emit('removed', { chat: 'C', books: ['B', 'D'], undo: 'token' });
+    assert.deepEqual(labels(), ['Put the lorebooks back', 'Trash…'], 'the chat itself does not come back');
     app.emit('kept', { book: 'B', kept: [{ isMine: true, token: 'token' }] });
     assert.deepEqual(labels(), ['Recover it as a lorebook', 'Trash…']);
     screen.toasts.at(-1).options.buttons[1].run();
@@ -367,6 +369,39 @@ test('the journal is taken out only after a yes', async () => {
     assert.match(screen.popups[0].text, /cannot be undone/);
 });
 
+test('the journal is taken out of all chats only after a yes, and what was left is said', async () => {
+    const left = [word('chat-recent', { chat: MARKUP }), word('chat-failed', { chat: 'Two', reason: 'x' })];
+    const { app, screen, ui } = await start({}, [null, 'ok', async (body) => {
+        await settled();
+        assert.match(body.textContent, /The journal was removed from 2 chats\./);
+        body.saying('Close').click();
+    }, 'ok', async (body) => {
+        assert.ok(body.saying('Stop'));
+        body.saying('Stop').click();
+    }]);
+    await ui.actions.stripAll();
+    assert.equal(asked(app, 'stripAll').length, 0);
+    assert.match(screen.popups[0].text, /^Remove the journal from all chats\?3 chats of all/);
+    assert.match(screen.popups[0].text, /forks at old messages are no longer exact.*cannot be undone/);
+    assert.match(screen.popups[0].text, /the lorebooks and the forks you already have stay/);
+    await ui.actions.stripAll();
+    assert.equal(asked(app, 'stripAll').length, 1);
+    assert.equal(screen.toasts.length, 0, 'what was seen is not said twice');
+    let isWanted;
+    app.stripAll = async (all, how) => {
+        how.progress(1, 3);
+        await settled();
+        isWanted = how.isWanted();
+        return { chats: 1, records: 3, done: 1, total: 3, left };
+    };
+    await ui.actions.stripAll();
+    assert.equal(isWanted, false, 'leaving the popup stops it');
+    const { kind, lines } = screen.toasts.at(-1);
+    assert.equal(kind, 'warning');
+    assert.equal(lines[0], 'The journal was removed from 1 chat. Stopped after 1 of 3 chats.');
+    assert.ok(lines[1].includes(MARKUP) && lines[1].includes('“Two” could not be read or saved: x'));
+});
+
 test('a chat that needs a look can be opened from the list', async () => {
     const { screen, ui } = await start({}, [async (body) => {
         await settled();
@@ -383,6 +418,27 @@ test('a fork that cannot be made asks, and leaving it means no', async () => {
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'wait');
+});
+
+test('lore that was not recorded: it is said since when there are records', async () => {
+    const question = { obstacles: [word('book-not-known', { as_of: null })], part: LIVE, topic: 'inexact', choices: ['live', 'without'] };
+    const { app, screen, ui } = await start({ recordedSince: () => 6, messageAt: (message) => ({ name: 'Mara', text: `Words of ${message}` }) }, [null, null]);
+    await ui.dialogs.askFork(question);
+    assert.match(screen.popups[0].text, /Forklore has recorded this chat since message 6, Mara: “Words of 6”\./);
+    app.recordedSince = () => null;
+    await ui.dialogs.askFork(question);
+    assert.doesNotMatch(screen.popups[1].text, /has recorded/);
+});
+
+test('lore: both versions of what changed since are one press away', async () => {
+    const { app, ui } = await start({ compare: async (...given) => {
+        app.calls.push(['compare', ...given]);
+        throw new Error('enough');
+    } }, [(body) => {
+        body.all(({ tagName }) => tagName === 'button').find(({ textContent }) => textContent === 'Show both versions').click();
+    }]);
+    await ui.lore.show(57);
+    assert.deepEqual(asked(app, 'compare'), [[{ left: { chat: 'The harbour', message: 57 }, right: { chat: 'The harbour', message: null } }]]);
 });
 
 test('lore: restored after a preview and a yes', async () => {

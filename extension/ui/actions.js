@@ -93,6 +93,16 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
             }
         }),
 
+        stripAll: attempt(async () => {
+            const all = await screen.during(app.allChats(), say('strip.all.listing'));
+            if (await dialogs.askStripAll(all)) {
+                const { report, isSeen } = await dialogs.showStripAll(all);
+                if (report && !isSeen) {
+                    toasts.strippedAll(report);
+                }
+            }
+        }),
+
         verifyAll: attempt(async () => {
             const chosen = await dialogs.showVerification();
             if (chosen) {

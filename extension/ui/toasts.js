@@ -1,8 +1,9 @@
 /** Notices that are shown without the user asking. */
+import { sayStripped } from './dialogs/journal_removal.js';
 import { sayMessagesOf } from './messages.js';
 import { wordList } from './widgets/controls.js';
 import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, StripReport, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 /** In seconds: how long a notice stays that only tells of a success. */
 const SUCCESS = 8;
@@ -129,7 +130,7 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 
         removed: (/** @type {AppEvents['removed']} */ { chat, books, undo, isKept }, /** @type {CanUndo} */ can) => toast('info',
             say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat, books: sayNames(books), count: books.length }),
-            { buttons: undoButtons(can, undo) }),
+            { buttons: undoButtons(can, undo, isKept ? undefined : say('notice.removed.back', { count: books.length })) }),
 
         /** Changes that another page made to a lorebook that this page has saved. */
         merged: (/** @type {AppEvents['merged']} */ { book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
@@ -179,6 +180,8 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             app.settings.warnings ? wordList(remarks ?? [], 'forklore_small') : null,
         ]), { buttons: undo ? [{ text: say('button.undo'), run: () => takeBack(undo) }] : [] }),
 
+        strippedAll: (/** @type {StripReport} */ report) => toast(report.left.length ? 'warning' : 'success', present([sayStripped(report), wordList(report.left, 'forklore_small')])),
+
         stripped: (/** @type {number} */ count) => toast('success', count ? say('notice.stripped', { count }) : say('notice.stripped.none')),
     };
 }
@@ -186,9 +189,9 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
 /** The lines that there are. @param {Array<string | Node | null>} lines */
 const present = (lines) => lines.flatMap((line) => line || []);
 
-/** @param {CanUndo} can @param {string | null} token */
-function undoButtons({ undo, showTrash }, token) {
-    return token ? [{ text: say('button.undo'), run: () => void undo(token) }, { text: say('do.trash'), run: () => void showTrash() }] : [];
+/** @param {CanUndo} can @param {string | null} token @param {string} [text] what undoing does, if it is not everything */
+function undoButtons({ undo, showTrash }, token, text = say('button.undo')) {
+    return token ? [{ text, run: () => void undo(token) }, { text: say('do.trash'), run: () => void showTrash() }] : [];
 }
 
 /** @param {PutBackReport} report */

@@ -27,6 +27,7 @@ export interface OwnActions {
     undo(...tokens: string[]): Promise<unknown>;
     showTrash(): Promise<unknown>;
     strip(): Promise<unknown>;
+    stripAll(): Promise<unknown>;
     verifyAll(): Promise<unknown>;
     showFindings(findings: Finding[]): Promise<unknown>;
     showFork(report: ForkReport): Promise<unknown>;
@@ -193,6 +194,8 @@ export interface LoreView {
     restored: ShownChange[];
     since: string;
     isWithoutBook: boolean;
+    /** How to get a lorebook, if there is none now either. */
+    hint: string;
     canRestore: boolean;
 }
 

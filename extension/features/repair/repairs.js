@@ -66,7 +66,7 @@ export class Repairs {
             throw wordError('lore-unknown', { message });
         }
         const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !this.core.sameBook(found.book, open.book);
-        return { ...found, isInherited };
+        return { ...found, isInherited, hasBook: Boolean(open.book) };
     }
 
     isKnown(/** @type {string} */ name) {

@@ -1,6 +1,7 @@
 // What the user has written on timelines: titles, notes, colours and pins, in their metadata.
 
 import { wordError } from '../../core/word_error.js';
+import { readToChange } from '../closed_chat.js';
 /** @import { Host, Label, Owner } from '../../types.js' */
 /** @import { Timelines } from './timelines.js' */
 
@@ -9,8 +10,6 @@ const KEY = 'forklore_label';
 const COLOURS = ['red', 'yellow', 'green', 'blue', 'grey'];
 /** In characters. */
 const MOST = { title: 80, note: 1000 };
-/** In milliseconds: a chat that was written later than this ago may be open in another tab or on another device. */
-const MAY_BE_OPEN = 120_000;
 
 /** The label of a timeline; without one, everything in it is empty. @param {ST.Metadata | null | undefined} metadata @returns {Label} */
 export function labelOf(metadata) {
@@ -74,17 +73,9 @@ export class Labels {
     /** Changes a chat that is not open here, unless it may be open elsewhere. @param {Owner} owner @param {string} name @param {ReturnType<typeof stored>} value */
     async setInFile(owner, name, value) {
         const known = (await this.timelines.index.of(owner)).get(name);
-        const [head] = await this.host.chatHeadsOf(owner, [name]);
-        const [header, ...messages] = await this.host.readChat(owner, name);
-        const metadata = header?.chat_metadata;
-        if (!head || !header || !metadata || known?.metadata?.integrity !== metadata.integrity) {
-            throw wordError('label-changed', { chat: name });
-        }
-        if (head.messages !== messages.length) {
-            throw wordError('label-unreadable', { chat: name });
-        }
-        if (head.date !== null && this.now() - head.date < MAY_BE_OPEN) {
-            throw wordError('label-recent', { chat: name });
+        const { header, metadata, messages } = await readToChange(this.host, owner, name, this.now());
+        if (known?.metadata?.integrity !== metadata.integrity) {
+            throw wordError('chat-changed', { chat: name });
         }
         put(metadata, value);
         await this.host.writeChat(owner, name, [header, ...messages]);

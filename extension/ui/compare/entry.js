@@ -3,7 +3,7 @@ import { shownValue } from '../widgets/conflict.js';
 import { button, folded, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, freshId } from '../widgets/dom.js';
 import { say, sayFields } from '../words.js';
-import { canBring, fieldsToBring, hasSomething, isRemoval, labelOf, other } from './items.js';
+import { canBring, fieldsToBring, hasSomething, isRemoval, labelOf, other, whyNot } from './items.js';
 import { marked, pieces, sideBySide } from './marks.js';
 
 const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
@@ -12,12 +12,14 @@ const SIGNS = { added: 'fa-plus', changed: 'fa-pen', removed: 'fa-minus' };
 
 export function entryRow(/** @type {Item} */ item, /** @type {RowParts} */ { model, from, selection, bring }) {
     const isTickable = canBring(item, from, model);
+    const reason = isTickable ? '' : whyNot(item, from, model);
+    const id = freshId('reason');
     const fieldBoxes = /** @type {Map<string, HTMLInputElement>} */ (new Map());
     const box = element('input', {
         type: 'checkbox',
         'aria-label': say('compare.tick', { title: item.title }),
         disabled: !isTickable,
-        title: isTickable ? undefined : say('compare.tick.no', { chat: labelOf(model, from) }),
+        'aria-describedby': reason ? id : null,
         on: { change: ({ target }) => selection.tick(item, target.checked) },
     });
     const show = () => {
@@ -33,7 +35,8 @@ export function entryRow(/** @type {Item} */ item, /** @type {RowParts} */ { mod
     const summary = element('span', { class: 'forklore_entry_title' },
         icon(SIGNS[what], `forklore_${what}`), ' ', nameOf(item.title),
         item.isConflict ? element('small', { class: 'forklore_tag forklore_tag_both' }, say('compare.conflict')) : null,
-        element('small', { class: 'forklore_keys' }, item.summary));
+        element('small', { class: 'forklore_keys' }, item.summary),
+        reason ? element('small', { class: 'forklore_keys', id }, reason) : null);
     const body = () => {
         const inside = [
             item.left.entry && item.right.entry

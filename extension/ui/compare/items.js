@@ -110,6 +110,11 @@ export function counts(items) {
 /** @param {Side} side @returns {Side} */
 export const other = (side) => side === 'left' ? 'right' : 'left';
 
+/** @typedef {Pick<ComparedModel, 'isOneChat'> & Record<Side, Pick<ComparedModel['left'], 'hasBook'>>} Books */
+
+/** Lore is merged from one book into another, so both must exist. @param {Books} model */
+const hasBooks = ({ left, right }) => left.hasBook && right.hasBook;
+
 /** The directions in which lore can be brought, the more likely one first. @param {ComparedModel} model @returns {[Direction, ...Direction[]]} */
 export function targets(model) {
     if (model.isOneChat) {
@@ -118,13 +123,33 @@ export function targets(model) {
     return model.right.isOpen ? [TO_RIGHT, TO_LEFT] : [TO_LEFT, TO_RIGHT];
 }
 
-/** Whether one side has a change that can be brought to the other. @param {Item} item @param {Side} from @param {Pick<ComparedModel, 'isOneChat'>} model */
-export function canBring(item, from, { isOneChat }) {
-    if (isOneChat) {
-        return true;
+/** The more likely direction, or the other one if nothing can be brought in that one. @param {ComparedModel} model @param {Item[]} items */
+export function bestDirection(model, items) {
+    const all = targets(model);
+    return all.find(({ from }) => items.some((item) => canBring(item, from, model))) ?? all[0];
+}
+
+/** Whether one side has a change that can be brought to the other. @param {Item} item @param {Side} from @param {Books} model */
+export function canBring(item, from, model) {
+    if (model.isOneChat || !hasBooks(model)) {
+        return hasBooks(model);
     }
     const { did, entry } = item[from];
     return did === 'unknown' ? Boolean(entry) : did !== 'nothing';
+}
+
+/** Why an item cannot be brought. @param {Item} item @param {Side} from @param {ComparedModel} model */
+export function whyNot(item, from, model) {
+    return hasBooks(model) ? say(item[from].entry ? 'compare.tick.no' : 'compare.tick.absent', { chat: labelOf(model, from) }) : '';
+}
+
+/** Why nothing can be brought in a direction. @param {ComparedModel} model @param {Direction} direction */
+export function whyNothing(model, { from, into }) {
+    const without = SIDES.find((side) => !model[side].hasBook);
+    if (!without) {
+        return say('compare.none', { from: labelOf(model, from), into: labelOf(model, into) });
+    }
+    return model.isOneChat ? say('compare.none.then') : say('compare.none.book', { chat: labelOf(model, without) });
 }
 
 /** Fields that can be brought individually. @param {Item} item @param {Side} from @param {Pick<ComparedModel, 'isOneChat'>} model */
@@ -134,7 +159,7 @@ export function fieldsToBring(item, from, { isOneChat }) {
 
 /** Whether there is anything to bring, even if that side has not changed it. @param {Item} item @param {Side} from @param {ComparedModel} model */
 export function hasSomething(item, from, model) {
-    return Boolean(item[from].entry) || canBring(item, from, model);
+    return hasBooks(model) && (Boolean(item[from].entry) || canBring(item, from, model));
 }
 
 /** Whether bringing it would remove an entry. @param {Item} item @param {Side} from */

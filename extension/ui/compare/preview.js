@@ -97,7 +97,7 @@ function stepList(/** @type {ReturnType<typeof planView>['steps']} */ steps, /**
         const summary = element('span', { class: 'forklore_entry_title' },
             icon(SIGNS[step.what], `forklore_${CLASSES[step.what]}`), ' ', nameOf(step.title),
             element('small', { class: 'forklore_keys' }, step.about));
-        return element('div', { class: 'forklore_row', data: { key: step.to, what: step.what } }, folded(summary, () => stepBody(step, plan)));
+        return element('div', { class: 'forklore_row', data: { key: step.to, what: step.what } }, folded(summary, () => stepBody(step, plan), { open: steps.length === 1 && !plan.conflicts.length }));
     }));
 }
 

@@ -4,7 +4,7 @@ import { button, exactnessIcon, folded, heading, icon, nameOf, paragraph } from 
 import { element, fill } from '../widgets/dom.js';
 import { say, sayMetadataKey, sayPart } from '../words.js';
 import { columns, entryRow } from './entry.js';
-import { canBring, counts, isWorthReading, itemsOf, KINDS, labelOf, matching, SIDES, targets } from './items.js';
+import { bestDirection, canBring, counts, isWorthReading, itemsOf, KINDS, labelOf, matching, SIDES, targets, whyNothing } from './items.js';
 import { sideBySide } from './marks.js';
 import { Selection } from './selection.js';
 
@@ -24,7 +24,7 @@ export class CompareView {
         this.items = itemsOf(model);
         this.kinds = new Set(KINDS);
         this.sides = new Set(SIDES);
-        this.direction = targets(model)[0];
+        this.direction = bestDirection(model, this.items);
         this.selection = new Selection({ model, from: this.direction.from, changed: () => this.showFooter() });
         this.waiting = /** @type {Item[]} */ ([]);
         this.more = button(say('compare.more'), { run: () => this.draw() });
@@ -129,18 +129,23 @@ export class CompareView {
         this.isAllTicked() ? this.selection.clear() : this.selection.tickAll(this.shown());
     }
 
+    tickable(/** @type {Item[]} */ items) {
+        return items.filter((item) => canBring(item, this.direction.from, this.model));
+    }
+
     isAllTicked() {
-        const items = this.shown().filter((item) => canBring(item, this.direction.from, this.model));
+        const items = this.tickable(this.shown());
         return items.length > 0 && items.every((item) => this.selection.of(item) === true);
     }
 
     footerElement() {
         const directions = targets(this.model);
-        const choice = directions.length < 2 || !this.items.length ? null : element('label', { class: 'forklore_way' },
+        const canBringAny = this.tickable(this.items).length > 0;
+        const choice = directions.length < 2 || !canBringAny ? null : element('label', { class: 'forklore_way' },
             element('span', {}, say('compare.into')),
             element('select', { class: 'text_pole', on: { change: (event) => this.setDirection(event.target.value) } },
-                directions.map(({ from, into }) => element('option', { value: from, title: this.model[into].chat }, labelOf(this.model, into)))));
-        const controls = this.items.length ? [this.select, this.go] : button(say('button.close'), { run: this.close });
+                directions.map(({ from, into }) => element('option', { value: from, title: this.model[into].chat, selected: from === this.direction.from }, labelOf(this.model, into)))));
+        const controls = canBringAny ? [this.select, this.go] : button(say('button.close'), { run: this.close });
         return element('div', { class: 'forklore_footer' }, choice, this.status, element('div', { class: 'forklore_buttons' }, controls));
     }
 
@@ -150,12 +155,14 @@ export class CompareView {
         }
         const count = this.selection.size;
         const target = labelOf(this.model, this.direction.into);
-        this.status.textContent = count ? '' : this.items.length ? say('compare.choose') : '';
+        const canTick = this.tickable(this.items).length > 0;
+        this.status.textContent = count || !this.items.length ? '' : canTick ? say('compare.choose') : whyNothing(this.model, this.direction);
+        this.select.hidden = this.tickable(this.shown()).length === 0;
+        this.go.hidden = count === 0;
         const isAll = this.isAllTicked();
         label(this.select, say(isAll ? 'compare.select.none' : 'compare.select.all'));
         this.select.setAttribute('title', isAll ? '' : say('compare.select.all.hint', { chat: labelOf(this.model, this.direction.from) }));
         label(this.go, say(this.model.isOneChat ? 'compare.go.back' : 'compare.go', { count, chat: target }));
-        this.go.disabled = count === 0;
     }
 }
 

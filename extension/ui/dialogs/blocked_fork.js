@@ -19,9 +19,11 @@ export async function askFork({ app, screen, sayMessage }, question) {
     const { choices } = question;
     const always = element('input', { type: 'checkbox', id: freshId('always') });
     const mayAlways = question.topic === 'inexact' && choices.some((name) => NEAREST.includes(name));
+    const since = question.topic === 'inexact' ? app.recordedSince() : null;
     const answer = await screen.popup((/** @type {(choice: ForkChoice) => void} */ close) => element('div', { class: 'forklore_dialog' },
         heading(say(`fork.title.${question.topic}`)),
         wordList(question.obstacles, 'forklore_obstacles', sayMessage),
+        since ? paragraph(say('fork.since', { message: sayMessage(since) })) : null,
         choices.length
             ? element('div', { class: 'forklore_choices' }, choices.map((name) => choiceButton(name, withMessages(question.part ?? {}, sayMessage), () => close(name))))
             : null,

@@ -6,12 +6,13 @@ import { say, sayPart } from '../words.js';
 import { askFork } from './blocked_fork.js';
 import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
+import { askStripAll, showStripAll } from './journal_removal.js';
 import { askRepair } from './missing_book.js';
 import { askOriginal, askSplit } from './shared_book.js';
 import { showFork } from './fork_report.js';
 import { showTrash } from './trash_list.js';
 import { showFindings, showVerification } from './verification.js';
-/** @import { BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
+/** @import { AllChats, BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
 /** @import { TrashActions } from './trash_list.js' */
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
@@ -26,6 +27,8 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
         askCleanup: (/** @type {CleanupPlan} */ plan) => askCleanup({ screen }, plan),
         /** Whether to remove the journal from this chat */
         askStrip: (/** @type {string} */ chat) => askStrip(screen, chat),
+        askStripAll: (/** @type {AllChats} */ all) => askStripAll(screen, all),
+        showStripAll: (/** @type {AllChats} */ all) => showStripAll({ app, screen }, all),
         /** The result of a dry run of a restore -> whether to proceed */
         askRestore: (/** @type {number} */ message, /** @type {BookReport} */ preview, /** @type {Child} */ changes) => askRestore({ screen, sayMessage }, message, preview, changes),
         /** -> a name, '' to let SillyTavern choose one, or null for no checkpoint */

@@ -5,7 +5,7 @@ import { element, fill } from '../widgets/dom.js';
 import { holdsWords } from '../widgets/search.js';
 import { say, sayCounts, sayFields, sayList, sayPart } from '../words.js';
 
-/** @typedef {'restore' | 'compare' | 'checkpoint' | 'branch' | {bring: Parameters<BringEntry>[0]}} Chosen */
+/** @typedef {'restore' | 'compare' | 'changes' | 'checkpoint' | 'branch' | {bring: Parameters<BringEntry>[0]}} Chosen */
 /** @import { Actions, BringEntry, Dialogs, Lore, LoreChange, LoreView, Part, Parts, SayMessage, ShownChange, ShownEntry, Toasts } from '../types.js' */
 
 /** A search field is shown for at least this many entries. */
@@ -24,7 +24,7 @@ const WHEN_RESTORED = {
 };
 
 /** @param {Lore} lore @param {SayMessage} [sayMessage] @returns {LoreView} */
-export function loreView({ message, part, book, entries, changes, isInherited = false }, sayMessage = String) {
+export function loreView({ message, part, book, entries, changes, isInherited = false, hasBook = false }, sayMessage = String) {
     const shown = entries.map((entry) => ({
         uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
@@ -44,6 +44,7 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
         restored: changes.map(restoredLine),
         since: book ? sinceLine(part, changes) : '',
         isWithoutBook: !book,
+        hint: book || hasBook ? '' : say('lore.no-book.hint'),
         canRestore: Boolean(book) && changes.length > 0,
     };
 }
@@ -93,7 +94,7 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
             const view = loreView(lore, sayMessage);
-            const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, { typed, bring: (entry) => close({ bring: entry }) }), {
+            const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, { typed, bring: (entry) => close({ bring: entry }), showChanges: () => close('changes') }), {
                 wide: true,
                 okText: say('button.close'),
                 buttons: [
@@ -110,6 +111,9 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
             } else if (answer === 'compare') {
                 const chat = app.open()?.name ?? '';
                 await actions.chooseToCompare({ left: { chat, message }, right: { chat, message: null } });
+            } else if (answer === 'changes') {
+                const chat = app.open()?.name ?? '';
+                await actions.compare({ left: { chat, message }, right: { chat, message: null } });
             } else if (answer instanceof Object) {
                 await actions.bringEntry({ message, ...answer.bring });
             }
@@ -142,15 +146,16 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
     };
 }
 
-function loreElement(/** @type {LoreView} */ view, /** @type {Part} */ part, /** @type {{typed: string, bring: BringEntry}} */ how) {
+/** @param {LoreView} view @param {Part} part @param {{typed: string, bring: BringEntry, showChanges: () => void}} how */
+function loreElement(view, part, { typed, bring, showChanges }) {
     return element('div', { class: 'forklore_dialog' },
         heading(view.title),
         paragraph(icon('fa-book'), ' ', view.book),
         view.exactness ? paragraph(exactnessIcon(part), ' ', view.exactness) : null,
         view.changes.length
-            ? folded(view.since, () => changeList(view.changes), { open: view.changes.length <= CHANGES_SHOWN })
+            ? folded(view.since, () => [changeList(view.changes), element('div', { class: 'forklore_buttons' }, button(say('lore.since.show'), { icon: 'fa-code-compare', run: showChanges }))], { open: view.changes.length <= CHANGES_SHOWN })
             : view.since ? paragraph(view.since) : null,
-        view.isWithoutBook ? paragraph(say('lore.no-book.hint')) : [element('h4', {}, say('lore.entries')), entryList(view.entries, how)],
+        view.isWithoutBook ? view.hint ? paragraph(view.hint) : null : [element('h4', {}, say('lore.entries')), entryList(view.entries, { typed, bring })],
         view.internal.length
             ? folded(say('lore.internal', { count: view.internal.length }), () => view.internal.map((entry) => entryElement(entry)))
             : null);

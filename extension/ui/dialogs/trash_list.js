@@ -71,7 +71,7 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
         const { trashDays: days, trashLimit: limit } = app.settings;
         fill(list, rows.length ? element('ul', { class: 'forklore_list' }, rows.map(rowElement)) : paragraph(say('trash.empty')));
         fill(foot,
-            paragraph(say('trash.total', { size }), ' ', days ? say('trash.limits', { days, limit }) : say('trash.limits.none')),
+            paragraph(say('list.sentences', { first: say('trash.total', { size }), then: days ? say('trash.limits', { days, limit }) : say('trash.limits.none') })),
             rows.length > 1 ? element('div', { class: 'forklore_buttons' },
                 button(say('trash.clear'), { icon: 'fa-trash-can', run: () => drop(rows, say('trash.clear.ask', { count: rows.length })) })) : null);
     };

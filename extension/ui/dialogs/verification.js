@@ -1,5 +1,5 @@
 /** The findings of all chats, problems first. */
-import { box, button, folded, heading, icon, nameOf, paragraph, wordList } from '../widgets/controls.js';
+import { box, button, folded, heading, icon, nameOf, progressView, wordList } from '../widgets/controls.js';
 import { element, fill } from '../widgets/dom.js';
 import { say, sayError } from '../words.js';
 /** @import { AppForUi, ChatToOpen, Finding, SayMessage, TavernScreen, VerifiedChat } from '../types.js' */
@@ -25,7 +25,7 @@ export function verifyView(/** @type {VerifiedChat[]} */ results) {
 export async function showVerification({ screen, verify }) {
     const answer = await screen.popup((/** @type {(chat: ChatToOpen) => void} */ close) => {
         const body = element('div', { class: 'forklore_verification' });
-        const { view, progress } = progressView();
+        const { view, progress } = progressView(say('verify.running'), (done, total) => say('verify.progress', { done, total }));
         fill(body, view);
         verify(progress).then(
             (results) => fill(body, resultList(verifyView(results), close)),
@@ -44,19 +44,6 @@ export function showFindings({ screen, sayMessage }, findings) {
         heading(say('findings.title')),
         problems.length ? box('warning', wordList(problems, '', sayMessage)) : null,
         wordList(notes, '', sayMessage)), { okText: say('button.close') });
-}
-
-function progressView() {
-    const bar = element('progress', { class: 'forklore_progress', max: 1, 'aria-label': say('verify.running') });
-    const line = element('small', { 'aria-live': 'off' });
-    return {
-        view: [paragraph(icon('fa-spinner', 'fa-spin'), ' ', say('verify.running')), bar, line],
-        progress: (/** @type {number} */ done, /** @type {number} */ total) => {
-            bar.max = Math.max(total, 1);
-            bar.value = done;
-            line.textContent = say('verify.progress', { done, total });
-        },
-    };
 }
 
 /** @param {ReturnType<typeof verifyView>} view @param {(chat: ChatToOpen) => void} close */

@@ -31,7 +31,7 @@ export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app,
 
     show(null);
     const { common, more } = settingsForm(app, refresh);
-    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), more)));
+    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), [more, removal(actions)])));
     app.on('changed', refresh);
     refresh();
     return { refresh };
@@ -58,6 +58,12 @@ function inlineDrawer(title, content) {
             element('b', {}, title),
             element('div', { class: 'inline-drawer-icon fa-solid fa-circle-chevron-down down', 'aria-label': title })),
         element('div', { class: 'inline-drawer-content' }, content));
+}
+
+function removal(/** @type {PanelActions} */ actions) {
+    return element('div', { class: 'forklore_group forklore_removal' },
+        element('div', { class: 'forklore_buttons' }, button(say('do.strip-all'), { icon: 'fa-eraser', run: () => actions.stripAll() })),
+        element('small', {}, say('do.strip-all.hint')));
 }
 
 function tools(/** @type {PanelActions} */ actions) {

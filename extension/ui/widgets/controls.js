@@ -96,3 +96,17 @@ export function choice({ group, value, title, hint, disabled = false, checked = 
             element('small', { id: `${id}_hint` }, hint)),
         ...children);
 }
+
+/** A bar that shows how much is done. @param {string} what @param {(done: number, total: number) => string} sayProgress */
+export function progressView(what, sayProgress) {
+    const bar = element('progress', { class: 'forklore_progress', max: 1, 'aria-label': what });
+    const line = element('small', { 'aria-live': 'off' });
+    return {
+        view: [paragraph(icon('fa-spinner', 'fa-spin'), ' ', what), bar, line],
+        progress: (/** @type {number} */ done, /** @type {number} */ total) => {
+            bar.max = Math.max(total, 1);
+            bar.value = done;
+            line.textContent = sayProgress(done, total);
+        },
+    };
+}

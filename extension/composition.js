@@ -22,6 +22,7 @@ import { fillDefaults } from './features/settings.js';
 import { SharedLore } from './features/shared_lore.js';
 import { Labels } from './features/timelines/labels.js';
 import { MessageMarks } from './features/timelines/message_marks.js';
+import { Several } from './features/timelines/several.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { PutBack } from './features/trash/put_back.js';
@@ -44,7 +45,8 @@ export class Composition {
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
         const trash = this.trash = new Trash({ host, settings });
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, trash, settings });
-        this.labels = new Labels({ host: indexed, timelines });
+        const labels = this.labels = new Labels({ host: indexed, timelines });
+        this.several = new Several({ timelines, labels });
         const messageMarks = this.messageMarks = new MessageMarks({ host: indexed, timelines, settings, onChange: () => events.emit('marks', undefined) });
         events.on('changed', () => messageMarks.schedule());
         events.on('timelines', () => messageMarks.schedule());

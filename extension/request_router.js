@@ -180,15 +180,24 @@ export class RequestRouter {
         const response = await held.send();
         if (response.ok && (books.length || deletion)) {
             const isGone = (/** @type {Owner & {name: string}} */ chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
-            // SillyTavern continues at once. Only after that are all references to the books up to date.
-            setTimeout(() => this.events.reportErrors(async () => {
+            const clean = () => this.events.reportErrors(async () => {
                 const { removed, undo } = await this.cleanup.clean(books, { code: 'deleted', name: label }, isGone, deletion);
+                if (deletion) {
+                    deletion.removed = removed;
+                }
                 if (removed.length || deletion?.token) {
                     const report = { chat: label, books: removed, undo, isKept: Boolean(deletion?.token) };
-                    this.events.emit('removed', report);
+                    if (!deletion?.isOneOfSeveral) {
+                        this.events.emit('removed', report);
+                    }
                     this.events.announce('removed', report);
                 }
-            }), 0);
+            });
+            // SillyTavern continues at once. Only after that are all references to the books up to date.
+            const cleaning = /** @type {Promise<void>} */ (new Promise((resolve) => setTimeout(() => resolve(clean()), 0)));
+            if (deletion) {
+                deletion.cleaning = cleaning;
+            }
         }
         return response;
     }

@@ -306,6 +306,7 @@ export interface AppForUi {
     marks: Marks;
     timelines: TimelinesForUi;
     labels: LabelsForUi;
+    several: SeveralForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
@@ -701,6 +702,8 @@ export interface Label {
     colour: 'red' | 'yellow' | 'green' | 'blue' | 'grey' | null;
     /** Whether it stands first in lists. */
     pin: boolean;
+    /** Whether the map leaves it out. */
+    archived: boolean;
 }
 
 export interface ShownFamily {
@@ -740,7 +743,43 @@ export interface TimelinesForUi {
     /** The new name; `null` if it keeps the old one. */
     rename(name: string, typed: string): Promise<string | null>;
     fateOf(name: string): Promise<BookFate>;
-    delete(name: string, options?: { isForGood?: boolean }): Promise<void>;
+    delete(name: string, options?: { isForGood?: boolean }): Promise<DeletedTimeline>;
+}
+
+/** Where a deleted timeline is kept, and the lorebooks that went with it. */
+export interface DeletedTimeline {
+    token: string | null;
+    books: string[];
+}
+
+/** What is done to several timelines, one after the other. */
+export interface SeveralForUi {
+    /** The lorebooks that would be deleted along with them. */
+    booksOf(names: string[]): Promise<string[]>;
+    /** Stops at the first one that cannot be deleted. */
+    delete(names: string[], options: { isForGood: boolean }, note: NoteStep): Promise<SeveralDeleted>;
+    /** Leaves out those that cannot be changed. */
+    archive(names: string[], isArchived: boolean, note: NoteStep): Promise<SeveralArchived>;
+}
+
+/** How many are done, before each one. */
+export type NoteStep = (done: number) => void;
+
+export interface Refused {
+    name: string;
+    error: unknown;
+}
+
+export interface SeveralDeleted {
+    done: string[];
+    tokens: string[];
+    books: string[];
+    refused: Refused | null;
+}
+
+export interface SeveralArchived {
+    done: string[];
+    refused: Refused[];
 }
 
 /** A chat in SillyTavern's own list. */

@@ -479,7 +479,7 @@ scenario('the keyboard is enough', { freshPage: true }, async ({ page, files, st
     await keyboard.press('ArrowLeft');
     assert.equal(await focused(), tale.chat, 'back to the parent');
 
-    await keyboard.press('Space');
+    await keyboard.press('f');
     assert.equal(await view.locator('.forklore_card').count(), 1, 'folded');
     await keyboard.press('ArrowRight');
     assert.equal(await view.locator('.forklore_card').count(), 12, 'unfolded');

@@ -45,6 +45,7 @@ export interface Actions extends OwnActions {
     showTimelines(): Promise<unknown>;
 }
 
+export type Attempt = ReturnType<typeof import('./widgets/attempt.js').attempting>;
 export type CanUndo = Pick<Actions, 'undo' | 'showTrash'>;
 
 /** What every part is given. */
@@ -347,21 +348,28 @@ export interface CardLook {
     isFolded: boolean;
     hasChildren: boolean;
     hidesProblem: boolean;
+    /** `null` while single timelines are selected. */
+    isTicked: boolean | null;
     position: number;
     siblings: number;
 }
 
 export interface TimelineAction {
-    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'rename' | 'delete';
+    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'archive' | 'unarchive' | 'rename' | 'delete';
     icon: string;
     /** Why it cannot be done. */
     reason?: string;
 }
 
+/** Does something to the ticked timelines of a family, and notes how far it is. */
+export type SeveralAction = (ticked: ShownTimeline[], family: ShownTimeline[], note: (text: string) => void) => unknown;
+export type SeveralActions = Record<'compare' | 'archive' | 'unarchive' | 'delete', SeveralAction>;
+
 export interface TimelineViewParts {
     /** Runs an action on a timeline. */
     run: (id: Exclude<TimelineAction['id'], 'compare'>, timeline: ShownTimeline) => unknown;
     compare: (left: string, right: string) => unknown;
+    several: SeveralActions;
     close: () => void;
     refresh: () => void;
     look: (family: string) => void;

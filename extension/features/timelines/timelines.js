@@ -6,8 +6,8 @@ import { integrityOf } from '../../sillytavern/metadata.js';
 import { labelOf } from './labels.js';
 import { TimelineWatch } from './timeline_watch.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
-/** @import { Core, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
-/** @import { Trash } from '../trash/trash.js' */
+/** @import { BookFate, Core, DeletedTimeline, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
+/** @import { Deletion, Trash } from '../trash/trash.js' */
 /** @import { TimelineIndex } from './timeline_index.js' */
 
 export class Timelines {
@@ -132,18 +132,30 @@ export class Timelines {
 
     /** What will happen to a timeline's book if the timeline is deleted. @param {string} name */
     async fateOf(name) {
-        const records = await this.index.of(this.requireOpenChat());
-        return this.core.bookFate({
-            name,
-            records: [...records.values()].map(({ name, metadata }) => ({ name, metadata })),
-            books: await this.host.listBooks(),
-            references: this.host.bookReferences(),
-            cleanUp: this.settings.cleanUp,
-        });
+        const [fate] = await this.fatesOf([name]);
+        return /** @type {BookFate} */ (fate);
     }
 
-    /** Deletes a timeline; it is kept in the trash, unless it has to be gone for good. @param {string} name */
-    async delete(name, { isForGood = false } = {}) {
+    /** The same if several are deleted, one after the other. @param {string[]} names */
+    async fatesOf(names) {
+        const records = await this.index.of(this.requireOpenChat());
+        const books = await this.host.listBooks();
+        const others = [...records.values()].map(({ name, metadata }) => ({ name, metadata }));
+        return names.map((name, at) => this.core.bookFate({
+            name,
+            records: others.filter((other) => !names.slice(0, at).includes(other.name)),
+            books,
+            references: this.host.bookReferences(),
+            cleanUp: this.settings.cleanUp,
+        }));
+    }
+
+    /**
+     * Deletes a timeline; it is kept in the trash, unless it has to be gone for good.
+     * @param {string} name @param {{isForGood?: boolean, isOneOfSeveral?: boolean}} [options] one of several: nothing is said about it alone
+     * @returns {Promise<DeletedTimeline>}
+     */
+    async delete(name, { isForGood = false, isOneOfSeveral = false } = {}) {
         const open = this.requireOpenChat();
         if (open.name === name) {
             throw wordError('delete-open');
@@ -151,7 +163,9 @@ export class Timelines {
         const owner = { group: open.group, avatar: open.avatar };
         const isKept = !isForGood && this.settings.trashDays > 0;
         const token = isKept ? await this.trash.keepChat({ ...owner, name }) : null;
-        this.trash.deletions.set(name, { isForGood, token });
+        /** @type {Deletion} */
+        const deletion = { isForGood, token, isOneOfSeveral };
+        this.trash.deletions.set(name, deletion);
         try {
             await this.host.deleteChat(owner, name);
         } finally {
@@ -163,6 +177,10 @@ export class Timelines {
             }
             throw wordError('not-deleted', { name });
         }
+        if (isOneOfSeveral) {
+            await deletion.cleaning;
+        }
+        return { token, books: deletion.removed ?? [] };
     }
 
     requireOpenChat() {

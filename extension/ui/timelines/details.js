@@ -23,6 +23,7 @@ export function actionsFor(timeline, { count, canCompare }) {
         { id: 'split', icon: 'fa-link-slash' },
         { id: 'repair', icon: 'fa-screwdriver-wrench' },
         { id: 'label', icon: 'fa-tag' },
+        { id: timeline.label.archived ? 'unarchive' : 'archive', icon: 'fa-box-archive' },
         { id: 'rename', icon: 'fa-pencil' },
         { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
     ];

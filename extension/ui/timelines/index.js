@@ -3,10 +3,11 @@ import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askLabel } from './label.js';
 import { askDelete, askNewName } from './questions.js';
+import { severalActions } from './several.js';
 import { TimelineView } from './view.js';
 /** @import { Actions, Close, Parts, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
-/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>, showLore: () => unknown}} parts */
+/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare' | 'undo' | 'showTrash'>, showLore: () => unknown}} parts */
 export function createTimelines({ app, screen, toasts, actions, showLore }) {
     const attempt = attempting(toasts);
     let isShown = false;
@@ -36,6 +37,7 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
             isShown = false;
         }
     });
+    const several = severalActions({ app, screen, toasts, attempt, actions, refresh: () => shown?.watch.refresh() });
     const viewOf = (/** @type {Close} */ close) => new TimelineView({
         close,
         refresh: () => void shown?.watch.start({ all: true }),
@@ -44,6 +46,7 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
         forkMessage: (timeline) => app.forkMessage(timeline),
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
+        several,
         run: (id, timeline) => handlers[id](timeline, close),
     });
 
@@ -87,6 +90,8 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
                 await shown?.watch.refresh();
             }
         }),
+        archive: (timeline) => several.archive([timeline], [], () => {}),
+        unarchive: (timeline) => several.unarchive([timeline], [], () => {}),
         rename: attempt(async (/** @type {ShownTimeline} */ { name }) => {
             const typed = await askNewName(screen, name);
             const to = typed === null ? null : await app.timelines.rename(name, typed);

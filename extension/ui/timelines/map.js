@@ -16,7 +16,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 /** @typedef {{id: string, inView: Point} | null} Anchor */
 
 export class TimelineMap {
-    /** @param {{select: (id: string) => void, activate: (id: string) => void, open: (id: string) => void, search: () => void}} handlers */
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, open: (id: string) => void, tick: (id: string) => void, search: () => void}} handlers */
     constructor(handlers) {
         this.handlers = handlers;
         this.timelines = /** @type {ShownTimeline[]} */ ([]);
@@ -30,6 +30,8 @@ export class TimelineMap {
         /** Whether the user asked to see everything; then it stays in view when the size changes. */
         this.showsAll = false;
         this.found = /** @type {Set<string> | null} */ (null);
+        /** The ids of what is ticked; null while a tap selects. @type {Set<string> | null} */
+        this.ticked = null;
         /** @type {Density} */
         this.density = 'cards';
         /** @type {Camera} */
@@ -151,6 +153,12 @@ export class TimelineMap {
         this.draw();
     }
 
+    /** @param {Set<string> | null} ticked ids; null while a tap selects */
+    tick(ticked) {
+        this.ticked = ticked;
+        this.draw();
+    }
+
     select(/** @type {string} */ id, { reveal = true } = {}) {
         this.isTouched = true;
         this.unfoldTo(id);
@@ -199,6 +207,7 @@ export class TimelineMap {
         const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
         const current = places.has(this.selected ?? '') ? this.selected : places.keys().next().value ?? null;
         this.element.dataset.density = this.density;
+        this.element.toggleAttribute('data-ticking', this.ticked !== null);
         fill(this.cards, [...places.values()].map((place) => {
             const siblings = places.get(place.parent ?? '')?.children ?? [place.id];
             const timeline = byId.get(place.id);
@@ -212,6 +221,7 @@ export class TimelineMap {
                 isFolded: this.folded.has(place.id),
                 hasChildren: hasChildren.has(place.id),
                 hidesProblem: place.hidden > 0 && this.hasBelow(place.id, ({ findings }) => findings.some(({ problem }) => problem)),
+                isTicked: this.ticked && timeline.kind !== 'gone' ? this.ticked.has(place.id) : null,
                 position: siblings.indexOf(place.id) + 1,
                 siblings: siblings.length,
             });
@@ -351,6 +361,9 @@ export class TimelineMap {
         const id = onCard ?? this.nearestTo({ x: event.clientX - left, y: event.clientY - top }, FINGER)?.id;
         if (onFold && id !== undefined) {
             this.toggleFold(id);
+        } else if (id !== undefined && (this.ticked || event.ctrlKey || event.metaKey || target.closest('.forklore_card_tick'))) {
+            this.handlers.tick(id);
+            this.cardOf(id)?.focus({ preventScroll: true });
         } else if (onCard && event.detail === 2) {
             this.handlers.open(onCard);
         } else if (id !== undefined) {
@@ -388,7 +401,8 @@ export class TimelineMap {
         /** @type {Record<string, () => void>} */
         const keys = {
             'Enter': () => this.handlers.activate(at),
-            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.handlers.activate(at),
+            ' ': () => this.handlers.tick(at),
+            'f': () => (place?.hidden || place?.children.length ? this.toggleFold(at) : undefined),
             '+': () => this.zoomIn(),
             '=': () => this.zoomIn(),
             '-': () => this.zoomOut(),

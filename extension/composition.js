@@ -28,7 +28,7 @@ import { Timelines } from './features/timelines/timelines.js';
 import { PutBack } from './features/trash/put_back.js';
 import { Trash } from './features/trash/trash.js';
 
-/** @import { Core, Host } from './types.js' */
+/** @import { Core, Ghost, Host } from './types.js' */
 
 export class Composition {
     /** @param {{host: Host, core: Core}} parts */
@@ -40,7 +40,15 @@ export class Composition {
         const settings = this.settings = fillDefaults(saved);
         const onError = events.failed;
         this.core = core;
-        const index = new TimelineIndex({ store: plain.timelineStore, core });
+        const shared = {
+            read: (/** @type {string} */ key) => settings.ghosts?.[key],
+            write: (/** @type {string} */ key, /** @type {Ghost[]} */ ghosts) => {
+                const { [key]: _, ...others } = settings.ghosts ?? {};
+                settings.ghosts = ghosts.length ? { ...others, [key]: ghosts } : others;
+                plain.saveSettings();
+            },
+        };
+        const index = new TimelineIndex({ store: plain.timelineStore, core, shared });
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => this.guard.wroteByForklore(name, text));
         const trash = this.trash = new Trash({ host, settings });

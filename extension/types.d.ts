@@ -122,6 +122,8 @@ export interface Settings {
     leftBehind?: string[];
     /** Lorebooks that many chats share, if the user was told about them. */
     toldBooks?: string[];
+    /** By owner: timelines that are gone, but not their forks. */
+    ghosts?: Record<string, Ghost[]>;
 }
 
 /** A message: who speaks, and what is said. Both may be empty. */
@@ -670,7 +672,7 @@ export interface NameToSave {
 // Timelines.
 
 export interface ShownTimeline {
-    /** Its name or, for a parent that is gone, something that cannot be a name. */
+    /** Its name; for a parent that is gone, its former name or something that cannot be a name. */
     id: string;
     name: string;
     /** An id. */
@@ -693,6 +695,14 @@ export interface ShownTimeline {
     /** Whether its header was read. */
     isRead: boolean;
     label: Label;
+}
+
+/** A timeline that is gone, with the parent that it named. */
+export interface Ghost {
+    name: string;
+    parent: string;
+    /** Where it was forked. */
+    message: number | null;
 }
 
 /** What the user has written on a timeline. */

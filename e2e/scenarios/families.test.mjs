@@ -177,3 +177,47 @@ scenario('on a phone a tool turns taps into ticks', { viewport: 'phone' }, async
     await bar(view).getByRole('button', { name: 'Done' }).tap();
     await view.getByRole('button', { name: 'Close', exact: true }).tap();
 });
+
+// ---- Ghosts ----
+
+for (const group of [false, true]) {
+    const kind = group ? 'group' : 'solo';
+
+    scenario(`${kind}: a family stays together when a timeline in its middle is deleted, on the map or in SillyTavern's list`, { group, freshPage: true }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps() });
+        await grow(story, tale, { Upper: 'main', Middle: 'Upper', Lower: 'Middle', Lowest: 'Lower' });
+        await page.open(tale);
+        let view = await openTimelines(page);
+        await caughtUp(view);
+        const isGhost = async (name) => (await card(view, name).getAttribute('data-kind')) === 'gone';
+
+        await chooseTimeline(view, 'Middle');
+        await act(view, 'Delete…');
+        await dialog(page, 'Delete this timeline?');
+        await agree(page);
+        await until('its ghost', () => isGhost('Middle'));
+        assert.deepEqual(await onMap(view), ['Lower', 'Lowest', 'Middle', 'Upper', tale.chat].toSorted());
+        await until('the count', async () => /^4 timelines/.test(await view.locator('.forklore_map_status').textContent()));
+        const level = (name) => card(view, name).getAttribute('aria-level');
+        assert.deepEqual(await Promise.all([tale.chat, 'Upper', 'Middle', 'Lower', 'Lowest'].map(level)), ['1', '2', '3', '4', '5'], 'at its place');
+        await leaveTimelines(page);
+
+        await page.deleteChat('Lower');
+        await page.settle();
+        await page.reload();
+        await page.open(tale);
+        view = await openTimelines(page);
+        await caughtUp(view);
+        assert.deepEqual(await onMap(view), ['Lower', 'Lowest', 'Middle', 'Upper', tale.chat].toSorted(), 'after a reload, too');
+        assert.deepEqual([await isGhost('Middle'), await isGhost('Lower'), await isGhost('Lowest')], [true, true, false]);
+
+        await page.raw.locator('#forklore_wand_trash').evaluate((item) => item.click());
+        const trash = await dialog(page, 'Trash');
+        await trash.locator('.forklore_trashed').filter({ hasText: loreOf(tale, 'Middle') }).getByRole('button', { name: 'Put back' }).click();
+        await notice(page, /“Middle” is back/, 'success');
+        await agree(page);
+        await until('the ghost to be the timeline again', async () => !(await isGhost('Middle')));
+        assert.ok(await isGhost('Lower'));
+        await leaveTimelines(page);
+    });
+}

@@ -169,7 +169,7 @@ export interface PanelView {
 }
 
 export interface Setting {
-    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks'>;
+    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks' | 'ghosts'>;
     type: 'checkbox' | 'select' | 'text' | 'number';
     options?: string[];
     min?: number;

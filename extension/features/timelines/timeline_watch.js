@@ -106,6 +106,7 @@ export class TimelineWatch {
             return;
         }
         index.synced(this.open, began);
+        await index.keepGhosts(this.open, this.timelines.ghostsOf(this.open, this.names, chats));
         this.draw();
         await this.readBooks(round);
     }

@@ -3,6 +3,7 @@
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { integrityOf } from '../../sillytavern/metadata.js';
+import { neededGhosts, recordOf } from './ghosts.js';
 import { labelOf } from './labels.js';
 import { TimelineWatch } from './timeline_watch.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
@@ -61,18 +62,37 @@ export class Timelines {
     model(open, names, records, books) {
         const { group, avatar } = open;
         const label = this.host.owners().find((owner) => owner.group === group && owner.avatar === avatar)?.label ?? '';
+        const ghosts = new Map(this.ghostsOf(open, names, records).map((ghost) => [ghost.name, ghost]));
         const ask = {
             group,
             character: avatar,
             open: open.name,
-            names,
-            records: names.map((name) => records.get(name) ?? null),
+            names: [...names, ...ghosts.keys()],
+            records: [...names.map((name) => records.get(name) ?? null), ...[...ghosts.values()].map(recordOf)],
             known: this.host.knownBooks().map((name) => ({ name, entries: this.cachedEntries(name) })),
         };
         const texts = [...books].map(([key, text]) => `${JSON.stringify(key)}:${text}`);
-        const { timelines, ...families } = this.core.timelines(ask, textBytes(`{${texts.join(',')}}`));
-        const labelled = timelines.map((timeline) => ({ ...timeline, label: labelOf(records.get(timeline.name)?.metadata) }));
-        return { owner: { label, group, avatar }, open: open.name, ...families, timelines: labelled };
+        const { timelines, families } = this.core.timelines(ask, textBytes(`{${texts.join(',')}}`));
+        return {
+            owner: { label, group, avatar },
+            open: open.name,
+            families: families.map((family) => ({ ...family, count: family.count - timelines.filter((one) => one.family === family.id && ghosts.has(one.id)).length })),
+            timelines: timelines.map((timeline) => {
+                const ghost = ghosts.get(timeline.id);
+                const lost = ghosts.get(timeline.parent ?? '');
+                return {
+                    ...timeline,
+                    label: labelOf(records.get(timeline.name)?.metadata),
+                    ...(ghost ? { kind: 'gone', message: ghost.message, findings: [] }
+                        : lost && { findings: [...timeline.findings, { code: 'parent-missing', problem: false, values: { name: lost.name } }] }),
+                };
+            }),
+        };
+    }
+
+    /** Those that hold a family together. @param {Owner} owner @param {string[]} names @param {Map<string, TimelineRecord>} records */
+    ghostsOf(owner, names, records) {
+        return neededGhosts(this.index.cacheOf(owner).ghosts.values(), names, records, (name) => this.index.nameKey(name));
     }
 
     /** The number of entries of a book in the page; null if the page has not loaded it. @param {string} name */
@@ -94,6 +114,13 @@ export class Timelines {
     async saved(owner, name) {
         this.index.forget(owner, [name]);
         this.index.learn(await this.host.chatHeadsOf(owner, [name]));
+    }
+
+    /** A chat is about to be deleted: afterwards, nothing says any more what it was forked from. @param {Owner} owner @param {string} name */
+    async beforeDeletion(owner, name) {
+        if (!(await this.index.of(owner)).has(name)) {
+            this.index.learn(await this.host.chatHeadsOf(owner, [name]));
+        }
     }
 
     // What the user asks for

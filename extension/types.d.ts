@@ -688,6 +688,8 @@ export interface ShownTimeline {
     made: string | null;
     book: string | null;
     entries: number | null;
+    /** How many entries differ from its parent's book; 0 if that is not known. */
+    differs: number;
     /** How well its book is known. */
     part: Part | null;
     findings: Finding[];

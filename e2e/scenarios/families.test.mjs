@@ -221,3 +221,26 @@ for (const group of [false, true]) {
         await leaveTimelines(page);
     });
 }
+
+// ---- How much of the lore differs ----
+
+scenario('a card says how many entries differ from its parent', { freshPage: true }, async ({ page, story }) => {
+    const tale = await story.begin({ book: book([entry(0), entry(1), entry(2)]) });
+    const write = (name, parent, entries) => {
+        story.writeBook(loreOf(tale, name), book(entries));
+        story.writeChat(tale, name, { messages: conversation(3, { name: tale.speaker }), metadata: { main_chat: parent, world_info: loreOf(tale, name) } });
+    };
+    write('Another end', tale.chat, [entry(0), { ...entry(1), content: 'It was otherwise.' }, entry(2), entry(3)]);
+    write('The same lore', 'Another end', [entry(0), { ...entry(1), content: 'It was otherwise.' }, entry(2), entry(3)]);
+    await page.open(tale);
+    const view = await openTimelines(page);
+    const sign = (name) => card(view, name).locator('.forklore_differs');
+    await sign('Another end').waitFor();
+    assert.equal(await sign('Another end').innerText(), '2');
+    assert.match(await card(view, 'Another end').getAttribute('aria-label'), /2 entries differ from its parent/);
+    await chooseTimeline(view, 'Another end');
+    await details(view).getByText('2 entries differ from its parent').waitFor();
+    assert.equal(await sign('The same lore').count(), 0);
+    assert.equal(await sign(tale.chat).count(), 0);
+    await leaveTimelines(page);
+});

@@ -469,6 +469,7 @@ export const ENGLISH = {
     'timelines.gone.hint': 'This chat is missing: it was deleted, renamed elsewhere or never copied here. Its forks still name it as their parent.',
     'timelines.messages': '{count} {count|message|messages}',
     'timelines.entries': '{count} {count|entry|entries}',
+    'timelines.differs': '{count} {count|entry differs|entries differ} from its parent',
     'timelines.here': 'you are here',
     'timelines.problems': '{count} {count|problem|problems}',
     'timelines.unread': 'not read yet',

@@ -83,6 +83,7 @@ export class Timelines {
                 return {
                     ...timeline,
                     label: labelOf(records.get(timeline.name)?.metadata),
+                    differs: 0,
                     ...(ghost ? { kind: 'gone', message: ghost.message, findings: [] }
                         : lost && { findings: [...timeline.findings, { code: 'parent-missing', problem: false, values: { name: lost.name } }] }),
                 };

@@ -57,7 +57,7 @@ export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */
         },
     }, density === 'dots' ? null : element('span', { class: 'forklore_card_inside' },
         element('span', { class: 'forklore_card_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]),
-            element('bdi', {}, how.name), signs(timeline.label), badge(state, timeline)),
+            element('bdi', {}, how.name), signs(timeline.label), density === 'cards' ? differs(timeline) : null, badge(state, timeline)),
         density === 'cards' ? [
             element('small', { class: 'forklore_card_kind' }, sayKindShort(timeline),
                 timeline.isRead && timeline.kind !== 'gone' ? ` · ${say('timelines.messages', { count: timeline.messages })}` : ''),
@@ -78,6 +78,11 @@ function previewOf(/** @type {ShownTimeline} */ timeline) {
         return say('timelines.gone');
     }
     return timeline.isRead ? withoutStars(timeline.preview) : say('timelines.unread');
+}
+
+/** How far its lore is from its parent's. @param {ShownTimeline} timeline */
+function differs({ differs: count }) {
+    return count ? element('small', { class: 'forklore_differs', title: say('timelines.differs', { count }) }, icon('fa-not-equal'), String(count)) : null;
 }
 
 /** @type {Record<string, string>} */
@@ -112,5 +117,6 @@ function label(timeline) {
         timeline.isOpen ? say('timelines.here') : '',
         timeline.isRead ? '' : say('timelines.unread'),
         problems ? say('timelines.problems', { count: problems }) : '',
+        timeline.differs ? say('timelines.differs', { count: timeline.differs }) : '',
     ].filter(Boolean).join(say('list.separator'));
 }

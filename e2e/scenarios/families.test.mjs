@@ -244,3 +244,63 @@ scenario('a card says how many entries differ from its parent', { freshPage: tru
     assert.equal(await sign(tale.chat).count(), 0);
     await leaveTimelines(page);
 });
+
+// ---- A phone ----
+
+const DEFAULT_NAME = 'Mara - 2026-11-15@22h48m06s207ms';
+
+for (const [count, isWhole] of [[10, true], [40, false]]) {
+    scenario(`on a phone, ${count} timelines with default names can be read at the start and with Show all`, { viewport: 'phone' }, async ({ page, story }) => {
+        await page.raw.setViewportSize({ width: 390, height: 844 });
+        const tale = { ...await story.begin({ book: loreWithGaps() }), chat: DEFAULT_NAME };
+        const names = [DEFAULT_NAME];
+        story.writeChat(tale, DEFAULT_NAME, { messages: conversation(30, { name: tale.speaker }), metadata: { world_info: tale.book } });
+        for (let number = 1; number < count; number += 1) {
+            // Every third one is forked from the one before it.
+            const parent = number % 3 ? DEFAULT_NAME : names.at(-1);
+            const name = `${parent} - Branch #${number}`;
+            story.writeChat(tale, name, { messages: conversation(2 + (number % 20), { name: tale.speaker }), metadata: { main_chat: parent, world_info: tale.book } });
+            names.push(name);
+        }
+        await page.open(tale);
+        await page.clearToasts();
+        await page.raw.locator('#extensionsMenuButton').tap();
+        await page.raw.locator('#forklore_wand_timelines').tap();
+        const view = await timelines(page);
+        await caughtUp(view);
+
+        for (const when of ['start', 'all']) {
+            if (when === 'all') {
+                await view.getByRole('button', { name: 'Zoom out' }).tap();
+                await view.getByRole('button', { name: 'Show all' }).tap();
+            }
+            const { size, inSight, isOpenInSight, filled, texts } = await seen(view);
+            assert.ok(size >= 10, `${when}: texts of ${size} px`);
+            assert.equal(new Set(texts).size, texts.length, texts.join(' | '));
+            assert.ok(isOpenInSight, `${when}: where one is`);
+            assert.ok(filled > 0.6, `${when}: ${Math.round(filled * 100)} % of the height is used`);
+            assert.ok(isWhole ? inSight === count : inSight >= 12, `${when}: ${inSight} in sight`);
+            assert.equal(/drag to see the rest/.test(await view.locator('.forklore_map_status').textContent()), !isWhole);
+        }
+        await view.getByRole('button', { name: 'Close', exact: true }).tap();
+    });
+}
+
+/** What can be read on the map: the size of the names in pixels, and how much of the map they fill. */
+function seen(view) {
+    return view.locator('.forklore_map').evaluate(async (map) => {
+        await Promise.all(map.getAnimations({ subtree: true }).map((animation) => animation.finished));
+        const { left, right, top, bottom, height } = map.getBoundingClientRect();
+        const boxes = [...map.querySelectorAll('.forklore_card')].map((card) => ({ card, box: card.getBoundingClientRect() }))
+            .filter(({ box }) => box.left >= left - 1 && box.right <= right + 1 && box.top >= top - 1 && box.bottom <= bottom + 1);
+        const texts = boxes.flatMap(({ card }) => card.querySelector('bdi') ?? []);
+        const scale = new DOMMatrix(getComputedStyle(map.querySelector('.forklore_world')).transform).a;
+        return {
+            inSight: boxes.length,
+            isOpenInSight: boxes.some(({ card }) => 'open' in card.dataset),
+            size: texts.length ? Math.min(...texts.map((text) => parseFloat(getComputedStyle(text).fontSize))) * scale : 0,
+            filled: (Math.max(...boxes.map(({ box }) => box.bottom)) - Math.min(...boxes.map(({ box }) => box.top))) / height,
+            texts: texts.map(({ textContent }) => textContent),
+        };
+    });
+}

@@ -438,6 +438,7 @@ export const ENGLISH = {
     'timelines.count': '{count} {count|timeline|timelines}',
     'timelines.count.problems': '{count} {count|needs|need} attention',
     'timelines.count.archived': '{count} archived',
+    'timelines.part': 'drag to see the rest',
     'timelines.reading.headers': 'reading headers, {done} of {total}',
     'timelines.reading.books': 'reading lorebooks, {done} of {total}',
     'timelines.tool.out': 'Zoom out',

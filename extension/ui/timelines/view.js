@@ -31,6 +31,7 @@ export class TimelineView {
             open: (id) => this.opened(id),
             tick: (id) => this.ticks.toggle(id),
             search: () => this.search.focus(),
+            framed: () => this.showStatus(),
         });
         this.ticks = new Ticks({ actions: parts.several, canCompare: parts.canCompare, onChange: () => this.map.tick(this.ticks.isOn ? this.ticks.ids : null) });
         const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) =>
@@ -174,6 +175,7 @@ export class TimelineView {
             problems ? say('timelines.count.problems', { count: problems }) : null,
             archived ? say('timelines.count.archived', { count: archived }) : null,
             this.progress ? say(`timelines.reading.${this.progress.what}`, this.progress) : null,
+            this.map.isPart ? say('timelines.part') : null,
             this.found ? say('timelines.found', { count: this.found.size }) : null,
         ].filter(Boolean).join(' · '));
     }

@@ -170,6 +170,8 @@ scenario('on a phone a tool turns taps into ticks', { viewport: 'phone' }, async
         assert.deepEqual(await overflowing(part), []);
         assert.deepEqual(await tooSmall(part), []);
     }
+    const [map, below] = await Promise.all([view.locator('.forklore_map').boundingBox(), bar(view).boundingBox()]);
+    assert.ok(below.y >= map.y + map.height, 'the bar is in front of nothing');
     await bar(view).getByRole('button', { name: 'Archive' }).tap();
     await notice(page, /2 timelines archived/, 'success');
     assert.deepEqual(['One', 'Two'].map((name) => files.chat(tale, name).metadata.forklore_label), [{ archived: true }, { archived: true }]);

@@ -82,7 +82,10 @@ export class TimelineMap {
     }
 
     resized(hasOtherLayout = false) {
-        if (this.showsAll || !this.isTouched || hasOtherLayout) {
+        if (this.ticked && !hasOtherLayout) {
+            // The bar has grown. What is about to be ticked must not move.
+            this.moveTo(this.camera);
+        } else if (this.showsAll || !this.isTouched || hasOtherLayout) {
             this.frame(this.showsAll ? null : this.selected);
         } else {
             this.moveTo(this.centred(this.selected ?? ''));

@@ -25,12 +25,13 @@ import { SharedLore } from './features/shared_lore.js';
 import { Labels } from './features/timelines/labels.js';
 import { MessageMarks } from './features/timelines/message_marks.js';
 import { Search } from './features/timelines/search.js';
+import { Several } from './features/timelines/several.js';
 import { TimelineIndex } from './features/timelines/timeline_index.js';
 import { Timelines } from './features/timelines/timelines.js';
 import { PutBack } from './features/trash/put_back.js';
 import { Trash } from './features/trash/trash.js';
 
-/** @import { Core, Host } from './types.js' */
+/** @import { Core, Ghost, Host } from './types.js' */
 
 export class Composition {
     /** @param {{host: Host, core: Core}} parts */
@@ -42,7 +43,15 @@ export class Composition {
         const settings = this.settings = fillDefaults(saved);
         const onError = events.failed;
         this.core = core;
-        const index = new TimelineIndex({ store: plain.timelineStore, core });
+        const shared = {
+            read: (/** @type {string} */ key) => settings.ghosts?.[key],
+            write: (/** @type {string} */ key, /** @type {Ghost[]} */ ghosts) => {
+                const { [key]: _, ...others } = settings.ghosts ?? {};
+                settings.ghosts = ghosts.length ? { ...others, [key]: ghosts } : others;
+                plain.saveSettings();
+            },
+        };
+        const index = new TimelineIndex({ store: plain.timelineStore, core, shared });
         const indexed = this.host = index.watching(plain);
         const host = reportingWrites(indexed, (name, text) => {
             this.guard.wroteByForklore(name, text);
@@ -52,7 +61,8 @@ export class Composition {
         const trash = this.trash = new Trash({ host, settings });
         const timelines = this.timelines = new Timelines({ host: indexed, core, index, trash, settings });
         this.search = new Search({ host: indexed, core });
-        this.labels = new Labels({ host: indexed, timelines });
+        const labels = this.labels = new Labels({ host: indexed, timelines });
+        this.several = new Several({ timelines, labels });
         const messageMarks = this.messageMarks = new MessageMarks({ host: indexed, timelines, settings, onChange: () => events.emit('marks', undefined) });
         events.on('changed', () => messageMarks.schedule());
         events.on('timelines', () => messageMarks.schedule());

@@ -155,17 +155,25 @@ export class RequestRouter {
         return response;
     }
 
-    /** The index forgets a chat that was deleted. @param {HeldRequest} held @param {Response} response */
+    /** The index forgets a chat that was deleted, except for what its forks need. @param {HeldRequest} held @param {Response} response */
     async noteDeleted(held, response) {
-        if (response.ok && held.kind === 'chat-delete') {
+        if (response.ok) {
             await this.events.reportErrors(async () => {
-                const { owner, chat = '' } = readDeletion(held.kind, held.path, await held.text());
-                // The request does not say which group it is.
-                this.timelines.index.forget(owner.group ? { group: this.host.openChat()?.group ?? null, avatar: null } : owner, [chat]);
-                this.events.emit('timelines', undefined);
+                const { owner, chat } = readDeletion(held.kind, held.path, await held.text());
+                if (chat === undefined) {
+                    await this.timelines.index.keepGhosts(owner, []);
+                } else {
+                    await this.timelines.index.deleted(this.ownerOf(owner), [chat]);
+                    this.events.emit('timelines', undefined);
+                }
             });
         }
         return response;
+    }
+
+    /** A request does not say of which group a chat is. @param {Owner} owner @returns {Owner} */
+    ownerOf(owner) {
+        return owner.group ? { group: this.host.openChat()?.group ?? null, avatar: null } : owner;
     }
 
     /** A chat is deleted, or all chats of a group or character; so are the books that were made for them. */
@@ -182,15 +190,24 @@ export class RequestRouter {
         const response = await held.send();
         if (response.ok && (books.length || deletion)) {
             const isGone = (/** @type {Owner & {name: string}} */ chat) => names.includes(chat.name) && (owner.group ? Boolean(chat.group) : chat.avatar === owner.avatar);
-            // SillyTavern continues at once. Only after that are all references to the books up to date.
-            setTimeout(() => this.events.reportErrors(async () => {
+            const clean = () => this.events.reportErrors(async () => {
                 const { removed, undo } = await this.cleanup.clean(books, { code: 'deleted', name: label }, isGone, deletion);
+                if (deletion) {
+                    deletion.removed = removed;
+                }
                 if (removed.length || deletion?.token) {
                     const report = { chat: label, books: removed, undo, isKept: Boolean(deletion?.token) };
-                    this.events.emit('removed', report);
+                    if (!deletion?.isOneOfSeveral) {
+                        this.events.emit('removed', report);
+                    }
                     this.events.announce('removed', report);
                 }
-            }), 0);
+            });
+            // SillyTavern continues at once. Only after that are all references to the books up to date.
+            const cleaning = /** @type {Promise<void>} */ (new Promise((resolve) => setTimeout(() => resolve(clean()), 0)));
+            if (deletion) {
+                deletion.cleaning = cleaning;
+            }
         }
         return response;
     }
@@ -208,6 +225,7 @@ export class RequestRouter {
     async deleted(held) {
         const { owner, chat, withChats } = readDeletion(held.kind, held.path, await held.text());
         if (chat !== undefined) {
+            await this.timelines.beforeDeletion(this.ownerOf(owner), chat).catch((error) => console.warn('Forklore:', error));
             return { owner, names: [chat], label: chat, deletion: this.trash.deletions.get(chat) };
         }
         const found = this.host.owners().find(({ group, avatar }) => group === owner.group && avatar === owner.avatar);

@@ -122,6 +122,8 @@ export interface Settings {
     leftBehind?: string[];
     /** Lorebooks that many chats share, if the user was told about them. */
     toldBooks?: string[];
+    /** By owner: timelines that are gone, but not their forks. */
+    ghosts?: Record<string, Ghost[]>;
 }
 
 /** A message: who speaks, and what is said. Both may be empty. */
@@ -307,6 +309,7 @@ export interface AppForUi {
     timelines: TimelinesForUi;
     labels: LabelsForUi;
     search: SearchForUi;
+    several: SeveralForUi;
 
     on<Event extends keyof AppEvents>(event: Event, listener: (value: AppEvents[Event]) => void): void;
     saveSettings(): void;
@@ -677,7 +680,7 @@ export interface NameToSave {
 // Timelines.
 
 export interface ShownTimeline {
-    /** Its name or, for a parent that is gone, something that cannot be a name. */
+    /** Its name; for a parent that is gone, its former name or something that cannot be a name. */
     id: string;
     name: string;
     /** An id. */
@@ -693,6 +696,8 @@ export interface ShownTimeline {
     made: string | null;
     book: string | null;
     entries: number | null;
+    /** How many entries differ from its parent's book; 0 if that is not known. */
+    differs: number;
     /** How well its book is known. */
     part: Part | null;
     findings: Finding[];
@@ -702,6 +707,14 @@ export interface ShownTimeline {
     label: Label;
 }
 
+/** A timeline that is gone, with the parent that it named. */
+export interface Ghost {
+    name: string;
+    parent: string;
+    /** Where it was forked. */
+    message: number | null;
+}
+
 /** What the user has written on a timeline. */
 export interface Label {
     title: string;
@@ -709,6 +722,8 @@ export interface Label {
     colour: 'red' | 'yellow' | 'green' | 'blue' | 'grey' | null;
     /** Whether it stands first in lists. */
     pin: boolean;
+    /** Whether the map leaves it out. */
+    archived: boolean;
 }
 
 export interface ShownFamily {
@@ -748,7 +763,43 @@ export interface TimelinesForUi {
     /** The new name; `null` if it keeps the old one. */
     rename(name: string, typed: string): Promise<string | null>;
     fateOf(name: string): Promise<BookFate>;
-    delete(name: string, options?: { isForGood?: boolean }): Promise<void>;
+    delete(name: string, options?: { isForGood?: boolean }): Promise<DeletedTimeline>;
+}
+
+/** Where a deleted timeline is kept, and the lorebooks that went with it. */
+export interface DeletedTimeline {
+    token: string | null;
+    books: string[];
+}
+
+/** What is done to several timelines, one after the other. */
+export interface SeveralForUi {
+    /** The lorebooks that would be deleted along with them. */
+    booksOf(names: string[]): Promise<string[]>;
+    /** Stops at the first one that cannot be deleted. */
+    delete(names: string[], options: { isForGood: boolean }, note: NoteStep): Promise<SeveralDeleted>;
+    /** Leaves out those that cannot be changed. */
+    archive(names: string[], isArchived: boolean, note: NoteStep): Promise<SeveralArchived>;
+}
+
+/** How many are done, before each one. */
+export type NoteStep = (done: number) => void;
+
+export interface Refused {
+    name: string;
+    error: unknown;
+}
+
+export interface SeveralDeleted {
+    done: string[];
+    tokens: string[];
+    books: string[];
+    refused: Refused | null;
+}
+
+export interface SeveralArchived {
+    done: string[];
+    refused: Refused[];
 }
 
 /** A chat in SillyTavern's own list. */

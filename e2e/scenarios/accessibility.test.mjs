@@ -7,7 +7,7 @@ import { dialog, inPanel, panel, pressInDrawer, withSettings } from '../harness/
 import { loreWithGaps } from '../harness/lore.mjs';
 import { stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
-import { act, caughtUp, chooseTimeline, openTimelines } from '../harness/timelines.mjs';
+import { act, card, caughtUp, chooseTimeline, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
 
 const scenario = withSettings(stage());
@@ -40,6 +40,14 @@ for (const viewport of ['desktop', 'phone']) {
         await dialog(page, 'Label this timeline');
         await assertSound(page, 'dialog[open]:last-of-type .forklore_dialog', 'labels');
         await close();
+        await view.getByRole('button', { name: 'Select several' }).click();
+        await card(view, 'The other end').click();
+        await assertSound(page, '.forklore_timelines', 'several timelines');
+        await view.locator('.forklore_several').getByRole('button', { name: 'Delete…' }).click();
+        await dialog(page, 'Delete 1 timeline?');
+        await assertSound(page, 'dialog[open]:last-of-type .forklore_dialog', 'the question about several');
+        await close();
+        await view.getByRole('button', { name: 'Select several' }).click();
         await close();
 
         await pressInDrawer(page, 'Compare…');

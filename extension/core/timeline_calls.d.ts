@@ -41,7 +41,7 @@ export interface TimelinesAsk {
 }
 
 export interface TimelinesAnswer {
-    timelines: Omit<ShownTimeline, 'label'>[];
+    timelines: Omit<ShownTimeline, 'label' | 'differs'>[];
     families: ShownFamily[];
 }
 

@@ -24,6 +24,14 @@ class FakeNode {
         return null;
     }
 
+    querySelectorAll() {
+        return [];
+    }
+
+    contains() {
+        return false;
+    }
+
     hasChildNodes() {
         return this.children.length > 0;
     }

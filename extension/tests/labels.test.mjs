@@ -1,4 +1,4 @@
-// Titles, notes, colours and pins of timelines.
+// Titles, notes, colours, pins and the archive of timelines.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,8 +8,8 @@ import { TimelineIndex } from '../features/timelines/timeline_index.js';
 import { Timelines } from '../features/timelines/timelines.js';
 import { Tavern, realCore } from './tavern.mjs';
 
-const LABEL = { title: 'Bad end', note: 'Iven dies.', colour: 'red', pin: true };
-const NONE = { title: '', note: '', colour: null, pin: false };
+const LABEL = { title: 'Bad end', note: 'Iven dies.', colour: 'red', pin: true, archived: true };
+const NONE = { title: '', note: '', colour: null, pin: false, archived: false };
 const NOW = Date.parse('2026-11-18T12:00:00.000Z');
 
 async function begin() {
@@ -44,6 +44,20 @@ test('the open chat and others are labelled, and an empty label leaves nothing b
     }
 });
 
+test('a timeline is archived and taken back, and the rest of its label stays as it is in the file', async () => {
+    const { tavern, timelines, labels } = await begin();
+    const { archived: _, ...rest } = LABEL;
+    tavern.chats.get('Other')[0].chat_metadata.forklore_label = rest;
+    for (const name of [timelines.requireOpenChat().name, 'Other']) {
+        await labels.archive(name, true);
+        assert.equal(inFile(tavern, name).archived, true);
+        assert.equal((await timelines.readAll()).timelines.find((timeline) => timeline.name === name).label.archived, true);
+        await labels.archive(name, false);
+    }
+    assert.deepEqual(inFile(tavern, 'Other'), rest);
+    assert.equal(inFile(tavern, timelines.requireOpenChat().name), undefined);
+});
+
 test('the map shows labels', async () => {
     const { timelines, labels } = await begin();
     await labels.set('Other', LABEL);
@@ -71,7 +85,7 @@ test('a chat that may be open elsewhere, or is another one by now, is left alone
 });
 
 test('whatever is in the metadata, a label is what it must be', () => {
-    for (const odd of [undefined, null, 5, 'red', [], {}, { title: 5, note: [], colour: 'url(x)', pin: 'yes' }]) {
+    for (const odd of [undefined, null, 5, 'red', [], {}, { title: 5, note: [], colour: 'url(x)', pin: 'yes', archived: 1 }]) {
         assert.deepEqual(labelOf({ forklore_label: odd }), NONE);
     }
     assert.deepEqual(labelOf(null), NONE);

@@ -137,7 +137,7 @@ export class Tavern {
             untilSaved: async () => {},
             refreshEditor: () => {},
             bookInEditor: () => null,
-            bookReferences: () => tavern.references,
+            bookReferences: () => [...tavern.references],
             booksBesideChat: () => tavern.beside,
             showWhetherBound: () => {},
             saveSettings: () => tavern.call('saveSettings'),

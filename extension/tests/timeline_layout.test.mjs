@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { fittedInOutline, partOfOutline } from '../ui/timelines/camera.js';
+import { neighbour } from '../ui/timelines/keyboard.js';
 import { DENSITIES, SHELF_FROM, fitting, layoutOf } from '../ui/timelines/layout.js';
+import { isNarrow, outlineOf } from '../ui/timelines/outline.js';
 
 /** Pseudorandom numbers, the same every time. */
 function chanceFrom(seed) {
@@ -87,4 +90,56 @@ test('what is folded away is counted', () => {
     const { places } = layoutOf(timelines, { density: 'names', folded: new Set(['b']) });
     assert.deepEqual([...places.keys()], ['a', 'b']);
     assert.equal(places.get('b').hidden, 2);
+});
+
+test('an outline has a row for each, below and to the right of what it was forked from', () => {
+    for (let seed = 1; seed < 40; seed += 1) {
+        const timelines = Array.from({ length: seed }, (_, number) => ({ id: `t${number}`, name: `t${number}`, parent: number ? `t${(number * seed) % number}` : null, message: number % 5, date: number }));
+        const { places, links, width, height } = outlineOf(timelines, { density: 'names' });
+        assert.equal(places.size, seed);
+        assert.equal(links.length, seed - 1);
+        const rows = [...places.values()];
+        assert.deepEqual(rows.map(({ y }) => y).toSorted((one, other) => one - other), rows.map(({ y }) => y), 'in the order of the screen');
+        assert.equal(new Set(rows.map(({ y }) => y)).size, seed);
+        for (const place of rows) {
+            const parent = places.get(place.parent ?? '');
+            assert.ok(!parent || (place.x > parent.x && place.y > parent.y && parent.children.includes(place.id)));
+            assert.ok(place.x + place.width < width && place.y + place.height < height);
+        }
+    }
+    const folded = outlineOf([{ id: 'a', name: 'a', parent: null }, { id: 'b', name: 'b', parent: 'a' }], { density: 'cards', folded: new Set(['a']) });
+    assert.deepEqual([[...folded.places.keys()], folded.places.get('a').hidden], [['a'], 1]);
+    assert.equal(outlineOf([], { density: 'cards' }).places.size, 0);
+});
+
+const PHONE = { width: 374, height: 608 };
+
+test('a narrow view shows as much as can be read: cards, then names, then a part of them', () => {
+    const star = (count) => Array.from({ length: count }, (_, number) => ({ id: `t${number}`, name: `t${number}`, parent: number ? 't0' : null, message: number, date: number }));
+    const fit = (count) => fittedInOutline((density) => outlineOf(star(count), { density }), PHONE);
+    assert.equal(fit(3).density, 'cards');
+    assert.equal(fit(10).density, 'cards');
+    assert.equal(fit(16).density, 'names');
+    assert.equal(fit(40), null);
+    assert.ok([3, 10, 16].every((count) => fit(count).scale >= 0.72));
+
+    const layout = outlineOf(star(40), { density: 'names' });
+    const at = (id) => {
+        const { x, y, scale } = partOfOutline(layout, layout.places.get(id), PHONE);
+        const top = layout.places.get(id).y * scale + y;
+        assert.ok(top >= 0 && top + 34 * scale <= PHONE.height, `${id} is in sight`);
+        assert.ok(scale >= 0.72 && x >= 0 && y <= 0 && y + layout.height * scale >= PHONE.height - 1, 'and there is no empty space at the ends');
+    };
+    ['t0', 't20', 't39'].forEach(at);
+    assert.deepEqual([isNarrow(PHONE), isNarrow({ width: 900 }), isNarrow({ width: 0 }), isNarrow(undefined)], [true, false, false, false]);
+});
+
+test('in an outline, up and down go through all rows', () => {
+    const { places } = outlineOf([{ id: 'a', name: 'a', parent: null }, { id: 'b', name: 'b', parent: 'a' }, { id: 'c', name: 'c', parent: 'b' }, { id: 'd', name: 'd', parent: 'a' }], { density: 'names' });
+    const walk = ['a', 'b', 'c', 'd'];
+    walk.forEach((id, at) => {
+        assert.equal(neighbour(places, id, 'ArrowDown', true), walk[at + 1] ?? null);
+        assert.equal(neighbour(places, id, 'ArrowUp', true), walk[at - 1] ?? null);
+    });
+    assert.equal(neighbour(places, 'c', 'ArrowLeft', true), 'b');
 });

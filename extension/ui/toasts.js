@@ -3,7 +3,7 @@ import { sayStripped } from './dialogs/journal_removal.js';
 import { sayMessagesOf } from './messages.js';
 import { wordList } from './widgets/controls.js';
 import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared } from './words.js';
-/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SplitPlan, StripReport, ToastContent, ToastKind, ToastOptions } from './types.js' */
+/** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SeveralArchived, SeveralDeleted, SplitPlan, StripReport, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
 /** In seconds: how long a notice stays that only tells of a success. */
 const SUCCESS = 8;
@@ -132,6 +132,17 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat, books: sayNames(books), count: books.length }),
             { buttons: undoButtons(can, undo, isKept ? undefined : say('notice.removed.back', { count: books.length })) }),
 
+        /** Several timelines that were deleted together. */
+        deleted: (/** @type {SeveralDeleted & {total: number}} */ { done, tokens, books, refused, total }, /** @type {CanUndo} */ { undo: takeBack, showTrash }) => toast(refused ? 'warning' : 'info', present([
+            refused ? say('notice.several.stopped', { name: refused.name, reason: sayError(refused.error), left: total - done.length, total }) : null,
+            done.length ? say(!tokens.length ? 'notice.several.deleted' : books.length ? 'notice.several.trashed.books' : 'notice.several.trashed', { count: done.length, books: books.length }) : null,
+        ]), { buttons: tokens.length ? [{ text: say('button.undo'), run: () => void takeBack(...tokens) }, { text: say('do.trash'), run: () => void showTrash() }] : [] }),
+
+        archived: (/** @type {SeveralArchived & {isArchived: boolean}} */ { done, refused, isArchived }, /** @type {() => void} */ takeBack) => toast(refused.length ? 'warning' : 'success', present([
+            done.length ? say(isArchived ? 'notice.archived' : 'notice.unarchived', { count: done.length }) : null,
+            refused[0] ? say('notice.archived.not', { names: sayChats(refused.map(({ name }) => name), 3), reason: sayError(refused[0].error) }) : null,
+        ]), { buttons: done.length ? [{ text: say('button.undo'), run: takeBack }] : [] }),
+
         /** Changes that another page made to a lorebook that this page has saved. */
         merged: (/** @type {AppEvents['merged']} */ { book, entries, isGone }) => toast(isGone ? 'warning' : 'info', isGone
             ? say('notice.came.gone', { book })
@@ -204,7 +215,7 @@ function undoneText(report) {
         return blocked.length ? say('notice.undone.blocked', { names: sayNames(blocked) }) : say('notice.undone.none');
     }
     if (chats.length) {
-        return say(restored.length ? 'notice.back.books' : 'notice.back', { chats: sayChats(chats), books: sayNames(restored), count: restored.length });
+        return say(restored.length ? 'notice.back.books' : 'notice.back', { chats: sayChats(chats), back: chats.length, books: sayNames(restored), count: restored.length });
     }
     if (!restored.length) {
         return say('notice.undone.chats', { chats: sayChats(undone) });

@@ -46,6 +46,7 @@ export interface Actions extends OwnActions {
     showTimelines(): Promise<unknown>;
 }
 
+export type Attempt = ReturnType<typeof import('./widgets/attempt.js').attempting>;
 export type CanUndo = Pick<Actions, 'undo' | 'showTrash'>;
 
 /** What every part is given. */
@@ -169,7 +170,7 @@ export interface PanelView {
 }
 
 export interface Setting {
-    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks'>;
+    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks' | 'ghosts'>;
     type: 'checkbox' | 'select' | 'text' | 'number';
     options?: string[];
     min?: number;
@@ -350,12 +351,14 @@ export interface CardLook {
     isFolded: boolean;
     hasChildren: boolean;
     hidesProblem: boolean;
+    /** `null` while single timelines are selected. */
+    isTicked: boolean | null;
     position: number;
     siblings: number;
 }
 
 export interface TimelineAction {
-    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'rename' | 'delete';
+    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'archive' | 'unarchive' | 'rename' | 'delete';
     icon: string;
     /** Why it cannot be done. */
     reason?: string;
@@ -377,11 +380,15 @@ export interface HitActions {
     /** Opens a timeline at the message, or shows the entry in its lore. */
     open: (hit: SearchHit, timeline: ShownTimeline) => unknown;
 }
+/** Does something to the ticked timelines of a family, and notes how far it is. */
+export type SeveralAction = (ticked: ShownTimeline[], family: ShownTimeline[], note: (text: string) => void) => unknown;
+export type SeveralActions = Record<'compare' | 'archive' | 'unarchive' | 'delete', SeveralAction>;
 
 export interface TimelineViewParts {
     /** Runs an action on a timeline. */
     run: (id: Exclude<TimelineAction['id'], 'compare'>, timeline: ShownTimeline) => unknown;
     compare: (left: string, right: string) => unknown;
+    several: SeveralActions;
     close: () => void;
     refresh: () => void;
     look: (family: string) => void;

@@ -1,4 +1,4 @@
-// What the user has written on timelines: titles, notes, colours and pins, in their metadata.
+// What the user has written on timelines: titles, notes, colours, pins and whether they are archived, in their metadata.
 
 import { wordError } from '../../core/word_error.js';
 import { readToChange } from '../closed_chat.js';
@@ -18,13 +18,14 @@ export function labelOf(metadata) {
 }
 
 /** @param {{[Key in keyof Label]?: unknown}} label @returns {Label} */
-function cleaned({ title, note, colour, pin }) {
+function cleaned({ title, note, colour, pin, archived }) {
     const text = (/** @type {unknown} */ value, /** @type {number} */ most) => [...(typeof value === 'string' ? value : '')].slice(0, most).join('').trim();
     return {
         title: text(title, MOST.title).replace(/\s+/g, ' '),
         note: text(note, MOST.note),
         colour: COLOURS.find((known) => known === colour) ?? null,
         pin: pin === true,
+        archived: archived === true,
     };
 }
 
@@ -58,32 +59,42 @@ export class Labels {
     }
 
     /** @param {string} name a timeline of the open chat's character or group @param {Label} label */
-    async set(name, label) {
+    set(name, label) {
+        return this.#change(name, () => label);
+    }
+
+    /** Changes nothing else of the label. @param {string} name @param {boolean} archived */
+    archive(name, archived) {
+        return this.#change(name, (label) => ({ ...label, archived }));
+    }
+
+    /** @param {string} name @param {(label: Label) => Label} change */
+    async #change(name, change) {
         const open = this.timelines.requireOpenChat();
-        const value = stored(cleaned(label));
         if (open.name === name) {
-            put(open.metadata, value);
+            put(open.metadata, change);
             await this.host.saveOpenChat();
             this.timelines.openSaved();
         } else {
-            await this.setInFile({ group: open.group, avatar: open.avatar }, name, value);
+            await this.#changeInFile({ group: open.group, avatar: open.avatar }, name, change);
         }
     }
 
-    /** Changes a chat that is not open here, unless it may be open elsewhere. @param {Owner} owner @param {string} name @param {ReturnType<typeof stored>} value */
-    async setInFile(owner, name, value) {
+    /** Changes a chat that is not open here, unless it may be open elsewhere. @param {Owner} owner @param {string} name @param {(label: Label) => Label} change */
+    async #changeInFile(owner, name, change) {
         const known = (await this.timelines.index.of(owner)).get(name);
         const { header, metadata, messages } = await readToChange(this.host, owner, name, this.now());
         if (known?.metadata?.integrity !== metadata.integrity) {
             throw wordError('chat-changed', { chat: name });
         }
-        put(metadata, value);
+        put(metadata, change);
         await this.host.writeChat(owner, name, [header, ...messages]);
     }
 }
 
-/** @param {ST.Metadata} metadata @param {ReturnType<typeof stored>} value */
-function put(metadata, value) {
+/** @param {ST.Metadata} metadata @param {(label: Label) => Label} change */
+function put(metadata, change) {
+    const value = stored(cleaned(change(labelOf(metadata))));
     if (value) {
         metadata[KEY] = value;
     } else {

@@ -3,9 +3,10 @@
 // SillyTavern reads a whole file to return its header, so every header that was seen is remembered. Records come from
 // every listing and every save that passes by; if the current state matters, SillyTavern is asked again.
 
+import { ghostOf, readGhosts } from './ghosts.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
-/** @import { Core, Head, Host, Owner } from '../../types.js' */
-/** @typedef {{chats: Map<string, TimelineRecord>, gone: Set<string>, syncedAt: number, loading: Promise<void>}} Cache */
+/** @import { Core, Ghost, Head, Host, Owner } from '../../types.js' */
+/** @typedef {{chats: Map<string, TimelineRecord>, gone: Set<string>, ghosts: Map<string, Ghost>, syncedAt: number, loading: Promise<void>}} Cache */
 
 const PREVIEW_LENGTH = 160;
 const SAVED_AFTER = 1000;
@@ -14,12 +15,14 @@ export class TimelineIndex {
     /**
      * @param {object} parts
      * @param {Host['timelineStore']} parts.store
-     * @param {Pick<Core, 'indexRecords'>} parts.core
+     * @param {Pick<Core, 'indexRecords' | 'chatStem'>} parts.core
+     * @param {{read: (key: string) => unknown, write: (key: string, ghosts: Ghost[]) => void}} [parts.shared] the ghosts that other devices know, too
      * @param {() => number} [parts.now]
      */
-    constructor({ store, core, now = Date.now }) {
+    constructor({ store, core, shared = { read: () => [], write: () => {} }, now = Date.now }) {
         this.store = store;
         this.core = core;
+        this.shared = shared;
         this.now = now;
         this.caches = /** @type {Map<string, Cache>} */ (new Map());
         this.unsaved = /** @type {Set<string>} */ (new Set());
@@ -38,7 +41,7 @@ export class TimelineIndex {
         if (known) {
             return known;
         }
-        const cache = /** @type {Cache} */ ({ chats: new Map(), gone: new Set(), syncedAt: 0, loading: Promise.resolve() });
+        const cache = /** @type {Cache} */ ({ chats: new Map(), gone: new Set(), ghosts: new Map(), syncedAt: 0, loading: Promise.resolve() });
         cache.loading = this.load(key, cache);
         this.caches.set(key, cache);
         return cache;
@@ -55,6 +58,10 @@ export class TimelineIndex {
             cache.syncedAt = Math.max(cache.syncedAt, Number(stored.syncedAt) || 0);
         }
         cache.gone.clear();
+        const ghosts = [...readGhosts(this.shared.read(key)), ...readGhosts(stored instanceof Object && 'ghosts' in stored ? stored.ghosts : [])];
+        for (const ghost of ghosts.filter(({ name }) => !cache.ghosts.has(name))) {
+            cache.ghosts.set(ghost.name, ghost);
+        }
     }
 
     /** Remembers the current state of chats. @param {Head[]} heads with all of their metadata */
@@ -66,6 +73,9 @@ export class TimelineIndex {
                 cache.chats.set(head.name, record);
                 cache.gone.delete(head.name);
                 this.save(head);
+            }
+            if (cache.ghosts.delete(head.name)) {
+                this.saveGhosts(head);
             }
         }
     }
@@ -88,6 +98,42 @@ export class TimelineIndex {
             cache.chats.set(to, { ...record, name: to, seenAt: this.now() });
             cache.gone.delete(to);
         }
+        const ghosts = [...cache.ghosts.values()].filter(({ parent }) => this.nameKey(parent) === this.nameKey(from));
+        ghosts.forEach((ghost) => cache.ghosts.set(ghost.name, { ...ghost, parent: to }));
+        if (ghosts.length) {
+            this.saveGhosts(owner);
+        }
+    }
+
+    /** The same for all spellings of a chat's name. @param {string} name */
+    nameKey(name) {
+        return (this.core.chatStem(name) ?? name).toLowerCase();
+    }
+
+    /** Chats were deleted: remembers what they were forked from, because their forks may still be there. @param {Owner} owner @param {string[]} names */
+    async deleted(owner, names) {
+        const chats = await this.of(owner);
+        const ghosts = names.flatMap((name) => ghostOf(chats.get(name)) ?? []);
+        ghosts.forEach((ghost) => this.cacheOf(owner).ghosts.set(ghost.name, ghost));
+        this.forget(owner, names);
+        if (ghosts.length) {
+            this.saveGhosts(owner);
+        }
+    }
+
+    /** Forgets the other ghosts. @param {Owner} owner @param {Ghost[]} ghosts */
+    async keepGhosts(owner, ghosts) {
+        await this.of(owner);
+        const cache = this.cacheOf(owner);
+        if (ghosts.length !== cache.ghosts.size) {
+            cache.ghosts = new Map(ghosts.map((ghost) => [ghost.name, ghost]));
+            this.saveGhosts(owner);
+        }
+    }
+
+    saveGhosts(/** @type {Owner} */ owner) {
+        this.shared.write(keyOf(owner), [...this.cacheOf(owner).ghosts.values()]);
+        this.save(owner);
     }
 
     forget(/** @type {Owner} */ owner, /** @type {string[]} */ names) {
@@ -104,7 +150,7 @@ export class TimelineIndex {
         const there = new Set(names);
         const gone = [...(await this.of(owner)).keys()].filter((name) => !there.has(name));
         if (gone.length) {
-            this.forget(owner, gone);
+            await this.deleted(owner, gone);
         }
     }
 
@@ -172,7 +218,7 @@ export class TimelineIndex {
         const cache = this.caches.get(key);
         await cache?.loading;
         if (cache) {
-            await this.store.write(key, { syncedAt: cache.syncedAt, chats: [...cache.chats.values()] }).catch(() => {});
+            await this.store.write(key, { syncedAt: cache.syncedAt, chats: [...cache.chats.values()], ghosts: [...cache.ghosts.values()] }).catch(() => {});
         }
     }
 

@@ -2,6 +2,7 @@
 // time, so that nothing else has to wait.
 
 import { bytesText } from '../../core/json.js';
+import { LoreDifferences } from './lore_differences.js';
 /** @import { Head, Owner, TimelinesModel, TimelinesView } from '../../types.js' */
 /** @import { Timelines } from './timelines.js' */
 
@@ -38,6 +39,7 @@ export class TimelineWatch {
         this.family = null;
         /** Texts of books by key, as long as the view is open. @type {Map<string, string>} */
         this.books = new Map();
+        this.differences = new LoreDifferences(timelines);
         this.caughtUp = Promise.resolve();
     }
 
@@ -87,7 +89,8 @@ export class TimelineWatch {
             return;
         }
         this.drawnAt = Date.now();
-        this.model = this.timelines.model(open, this.names, this.timelines.index.cacheOf(this.open).chats, this.books);
+        const model = this.timelines.model(open, this.names, this.timelines.index.cacheOf(this.open).chats, this.books);
+        this.model = { ...model, timelines: model.timelines.map((timeline) => ({ ...timeline, differs: this.differences.of(timeline.id) })) };
         this.view.show(this.model);
     }
 
@@ -106,6 +109,7 @@ export class TimelineWatch {
             return;
         }
         index.synced(this.open, began);
+        await index.keepGhosts(this.open, this.timelines.ghostsOf(this.open, this.names, chats));
         this.draw();
         await this.readBooks(round);
     }
@@ -197,6 +201,10 @@ export class TimelineWatch {
         }
         this.view.note(null);
         this.draw();
+        const shown = this.model?.timelines.filter((timeline) => timeline.family === family) ?? [];
+        if (await this.differences.update(shown, this.books, () => this.isOver(round))) {
+            this.draw();
+        }
     }
 
     /** Another family is displayed. @param {string} family */

@@ -3,11 +3,12 @@
 import { textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { integrityOf } from '../../sillytavern/metadata.js';
+import { neededGhosts, recordOf } from './ghosts.js';
 import { labelOf } from './labels.js';
 import { TimelineWatch } from './timeline_watch.js';
 /** @import { TimelineRecord } from '../../core/timeline_calls.js' */
-/** @import { Core, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
-/** @import { Trash } from '../trash/trash.js' */
+/** @import { BookFate, Core, DeletedTimeline, Head, Host, OpenChat, Owner, Settings, TimelinesModel, TimelinesView } from '../../types.js' */
+/** @import { Deletion, Trash } from '../trash/trash.js' */
 /** @import { TimelineIndex } from './timeline_index.js' */
 
 export class Timelines {
@@ -61,18 +62,38 @@ export class Timelines {
     model(open, names, records, books) {
         const { group, avatar } = open;
         const label = this.host.owners().find((owner) => owner.group === group && owner.avatar === avatar)?.label ?? '';
+        const ghosts = new Map(this.ghostsOf(open, names, records).map((ghost) => [ghost.name, ghost]));
         const ask = {
             group,
             character: avatar,
             open: open.name,
-            names,
-            records: names.map((name) => records.get(name) ?? null),
+            names: [...names, ...ghosts.keys()],
+            records: [...names.map((name) => records.get(name) ?? null), ...[...ghosts.values()].map(recordOf)],
             known: this.host.knownBooks().map((name) => ({ name, entries: this.cachedEntries(name) })),
         };
         const texts = [...books].map(([key, text]) => `${JSON.stringify(key)}:${text}`);
-        const { timelines, ...families } = this.core.timelines(ask, textBytes(`{${texts.join(',')}}`));
-        const labelled = timelines.map((timeline) => ({ ...timeline, label: labelOf(records.get(timeline.name)?.metadata) }));
-        return { owner: { label, group, avatar }, open: open.name, ...families, timelines: labelled };
+        const { timelines, families } = this.core.timelines(ask, textBytes(`{${texts.join(',')}}`));
+        return {
+            owner: { label, group, avatar },
+            open: open.name,
+            families: families.map((family) => ({ ...family, count: family.count - timelines.filter((one) => one.family === family.id && ghosts.has(one.id)).length })),
+            timelines: timelines.map((timeline) => {
+                const ghost = ghosts.get(timeline.id);
+                const lost = ghosts.get(timeline.parent ?? '');
+                return {
+                    ...timeline,
+                    label: labelOf(records.get(timeline.name)?.metadata),
+                    differs: 0,
+                    ...(ghost ? { kind: 'gone', message: ghost.message, findings: [] }
+                        : lost && { findings: [...timeline.findings, { code: 'parent-missing', problem: false, values: { name: lost.name } }] }),
+                };
+            }),
+        };
+    }
+
+    /** Those that hold a family together. @param {Owner} owner @param {string[]} names @param {Map<string, TimelineRecord>} records */
+    ghostsOf(owner, names, records) {
+        return neededGhosts(this.index.cacheOf(owner).ghosts.values(), names, records, (name) => this.index.nameKey(name));
     }
 
     /** The number of entries of a book in the page; null if the page has not loaded it. @param {string} name */
@@ -94,6 +115,13 @@ export class Timelines {
     async saved(owner, name) {
         this.index.forget(owner, [name]);
         this.index.learn(await this.host.chatHeadsOf(owner, [name]));
+    }
+
+    /** A chat is about to be deleted: afterwards, nothing says any more what it was forked from. @param {Owner} owner @param {string} name */
+    async beforeDeletion(owner, name) {
+        if (!(await this.index.of(owner)).has(name)) {
+            this.index.learn(await this.host.chatHeadsOf(owner, [name]));
+        }
     }
 
     // What the user asks for
@@ -132,18 +160,30 @@ export class Timelines {
 
     /** What will happen to a timeline's book if the timeline is deleted. @param {string} name */
     async fateOf(name) {
-        const records = await this.index.of(this.requireOpenChat());
-        return this.core.bookFate({
-            name,
-            records: [...records.values()].map(({ name, metadata }) => ({ name, metadata })),
-            books: await this.host.listBooks(),
-            references: this.host.bookReferences(),
-            cleanUp: this.settings.cleanUp,
-        });
+        const [fate] = await this.fatesOf([name]);
+        return /** @type {BookFate} */ (fate);
     }
 
-    /** Deletes a timeline; it is kept in the trash, unless it has to be gone for good. @param {string} name */
-    async delete(name, { isForGood = false } = {}) {
+    /** The same if several are deleted, one after the other. @param {string[]} names */
+    async fatesOf(names) {
+        const records = await this.index.of(this.requireOpenChat());
+        const books = await this.host.listBooks();
+        const others = [...records.values()].map(({ name, metadata }) => ({ name, metadata }));
+        return names.map((name, at) => this.core.bookFate({
+            name,
+            records: others.filter((other) => !names.slice(0, at).includes(other.name)),
+            books,
+            references: this.host.bookReferences(),
+            cleanUp: this.settings.cleanUp,
+        }));
+    }
+
+    /**
+     * Deletes a timeline; it is kept in the trash, unless it has to be gone for good.
+     * @param {string} name @param {{isForGood?: boolean, isOneOfSeveral?: boolean}} [options] one of several: nothing is said about it alone
+     * @returns {Promise<DeletedTimeline>}
+     */
+    async delete(name, { isForGood = false, isOneOfSeveral = false } = {}) {
         const open = this.requireOpenChat();
         if (open.name === name) {
             throw wordError('delete-open');
@@ -151,7 +191,9 @@ export class Timelines {
         const owner = { group: open.group, avatar: open.avatar };
         const isKept = !isForGood && this.settings.trashDays > 0;
         const token = isKept ? await this.trash.keepChat({ ...owner, name }) : null;
-        this.trash.deletions.set(name, { isForGood, token });
+        /** @type {Deletion} */
+        const deletion = { isForGood, token, isOneOfSeveral };
+        this.trash.deletions.set(name, deletion);
         try {
             await this.host.deleteChat(owner, name);
         } finally {
@@ -163,6 +205,10 @@ export class Timelines {
             }
             throw wordError('not-deleted', { name });
         }
+        if (isOneOfSeveral) {
+            await deletion.cleaning;
+        }
+        return { token, books: deletion.removed ?? [] };
     }
 
     requireOpenChat() {

@@ -4,7 +4,15 @@
 
 import { bytesText, textBytes } from '../../core/json.js';
 /** @import { ChatId, Host, KeptBook, KeptChat, Settings, TrashContent, TrashedItem, Why } from '../../types.js' */
-/** @typedef {{isForGood: boolean, token: string | null}} Deletion of a chat: what was asked for, and where the chat is kept */
+/**
+ * The deletion of a chat: what was asked for, and where the chat is kept.
+ * @typedef {object} Deletion
+ * @property {boolean} isForGood
+ * @property {string | null} token
+ * @property {boolean} [isOneOfSeveral] then whoever deletes them says so
+ * @property {Promise<void>} [cleaning] until its lorebooks are gone
+ * @property {string[]} [removed] these lorebooks
+ */
 
 /** The second one is for what an older version would put back only in part. */
 const FORMATS = [1, 2];

@@ -13,6 +13,9 @@ const SCALES = {
     dots: { least: 0.12, most: 1.6, fromBelow: 1, fromAbove: 1 },
 };
 
+/** Below these, texts are too small to read on a phone. @type {{density: Exclude<Density, 'dots'>, least: number}[]} */
+const READABLE = [{ density: 'cards', least: 0.8 }, { density: 'names', least: 0.72 }];
+
 /** The zoom factor of the buttons and keys. */
 export const STEP = 1.25;
 
@@ -40,6 +43,20 @@ export function fitted(layoutAt, view) {
         }
     }
     return { density: 'dots', scale: 1 };
+}
+
+/** The same for an outline; null if not everything fits. @param {(density: Exclude<Density, 'dots'>) => Size} layoutAt @param {Size} view @returns {Zoom | null} */
+export function fittedInOutline(layoutAt, view) {
+    const [found] = READABLE.map(({ density, least }) => ({ density, least, scale: fitting(layoutAt(density), view, 4) })).filter(({ scale, least }) => scale >= least);
+    return found ? { density: found.density, scale: found.scale } : null;
+}
+
+/** A readable part of an outline, with a place of it in the middle unless it is near one of the ends. @param {Size} layout with names @param {Rectangle} place @param {Size} view @returns {Camera} */
+export function partOfOutline(layout, place, view) {
+    const scale = Math.min(1, Math.max(0.72, view.width / layout.width));
+    const { x, y } = showingAt(scale, middleOf(place), { x: view.width / 2, y: view.height / 2 });
+    const within = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ length) => (size * scale < length ? (length - size * scale) / 2 : Math.min(0, Math.max(length - size * scale, at)));
+    return { x: within(x, layout.width, view.width), y: within(y, layout.height, view.height), scale };
 }
 
 /** A comfortable reading size at which a timeline and its neighbours are visible. @param {Size} view @returns {Zoom} */

@@ -47,20 +47,23 @@ export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */
         'aria-posinset': how.position,
         'aria-setsize': how.siblings,
         'aria-selected': String(isSelected),
+        'aria-checked': how.isTicked === null ? undefined : String(how.isTicked),
         'aria-expanded': hasChildren ? String(!isFolded) : undefined,
         'aria-current': timeline.isOpen ? 'location' : undefined,
         data: {
             id: timeline.id, kind: timeline.kind, state, density,
             ...(timeline.label.colour && { colour: timeline.label.colour }), ...(timeline.isOpen && { open: '' }), ...(how.isDimmed && { dimmed: '' }), ...(how.isFound && { found: '' }), ...(isFolded && { folded: '' }),
+            ...(how.isTicked && { ticked: '' }), ...(timeline.label.archived && { archived: '' }),
         },
     }, density === 'dots' ? null : element('span', { class: 'forklore_card_inside' },
         element('span', { class: 'forklore_card_name' }, icon(timeline.isOpen ? 'fa-location-dot' : KIND_ICONS[timeline.kind]),
-            element('bdi', {}, how.name), signs(timeline.label), badge(state, timeline)),
+            element('bdi', {}, how.name), signs(timeline.label), density === 'cards' ? differs(timeline) : null, badge(state, timeline)),
         density === 'cards' ? [
             element('small', { class: 'forklore_card_kind' }, sayKindShort(timeline),
                 timeline.isRead && timeline.kind !== 'gone' ? ` · ${say('timelines.messages', { count: timeline.messages })}` : ''),
             element('small', { class: 'forklore_card_preview' }, element('bdi', {}, previewOf(timeline))),
-        ] : null), hasChildren && density !== 'dots' ? fold(place, how) : null);
+        ] : null), density === 'dots' || timeline.kind === 'gone' ? null : tick(),
+    hasChildren && density !== 'dots' ? fold(place, how) : null);
     Object.assign(drawn.style, { left: `${place.x}px`, top: `${place.y}px`, width: `${place.width}px`, height: `${place.height}px` });
     return drawn;
 }
@@ -77,6 +80,11 @@ function previewOf(/** @type {ShownTimeline} */ timeline) {
     return timeline.isRead ? withoutStars(timeline.preview) : say('timelines.unread');
 }
 
+/** How far its lore is from its parent's. @param {ShownTimeline} timeline */
+function differs({ differs: count }) {
+    return count ? element('small', { class: 'forklore_differs', title: say('timelines.differs', { count }) }, icon('fa-not-equal'), String(count)) : null;
+}
+
 /** @type {Record<string, string>} */
 const BADGES = { problem: 'fa-circle-exclamation', note: 'fa-circle-info', unread: 'fa-ellipsis' };
 
@@ -84,6 +92,11 @@ function badge(/** @type {string} */ state, /** @type {ShownTimeline} */ { findi
     const isShared = findings.some(({ code }) => code === 'book-shared');
     const sign = BADGES[state];
     return sign ? icon(isShared ? 'fa-link' : sign, `forklore_badge forklore_badge_${state}`) : null;
+}
+
+/** For the mouse; the keyboard has a key for it, and touch has a tool. */
+function tick() {
+    return element('span', { class: 'forklore_card_tick', 'aria-hidden': 'true', title: say('timelines.tick') }, icon('fa-check'));
 }
 
 /** For the mouse and touch; the keyboard has a key for it. @param {Place} place @param {CardLook} how */
@@ -99,9 +112,11 @@ function label(timeline) {
         timeline.label.title,
         timeline.name,
         timeline.label.pin ? say('label.pinned') : '',
+        timeline.label.archived ? say('label.archived') : '',
         sayKind(timeline),
         timeline.isOpen ? say('timelines.here') : '',
         timeline.isRead ? '' : say('timelines.unread'),
         problems ? say('timelines.problems', { count: problems }) : '',
+        timeline.differs ? say('timelines.differs', { count: timeline.differs }) : '',
     ].filter(Boolean).join(say('list.separator'));
 }

@@ -23,6 +23,7 @@ export function actionsFor(timeline, { count, canCompare }) {
         { id: 'split', icon: 'fa-link-slash' },
         { id: 'repair', icon: 'fa-screwdriver-wrench' },
         { id: 'label', icon: 'fa-tag' },
+        { id: timeline.label.archived ? 'unarchive' : 'archive', icon: 'fa-box-archive' },
         { id: 'rename', icon: 'fa-pencil' },
         { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
     ];
@@ -84,7 +85,7 @@ function readFacts(timeline, sayDate) {
         timeline.date ? [say('timelines.fact.last'), sayDate(timeline.date)] : null,
         Number.isNaN(made) ? null : [say('timelines.fact.made'), sayDate(made)],
         [say('timelines.fact.book'), timeline.book
-            ? [nameOf(timeline.book), timeline.entries === null ? '' : element('div', {}, say('timelines.entries', { count: timeline.entries }))]
+            ? [nameOf(timeline.book), timeline.entries === null ? '' : element('div', {}, say('timelines.entries', { count: timeline.entries })), timeline.differs ? element('div', {}, say('timelines.differs', { count: timeline.differs })) : '']
             : say('timelines.no-book')],
         timeline.part ? [say('timelines.fact.exactness'), [exactnessIcon(timeline.part), ' ', say('timelines.known', { part: sayPart(timeline.part) })]] : null,
         timeline.preview ? [say('timelines.fact.preview'), element('bdi', { class: 'forklore_quoted' }, withoutStars(timeline.preview))] : null,

@@ -3,10 +3,11 @@ import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askLabel } from './label.js';
 import { askDelete, askNewName } from './questions.js';
+import { severalActions } from './several.js';
 import { TimelineView } from './view.js';
 /** @import { Actions, Close, Parts, SearchHit, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
-/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare'>, showLore: (typed?: string) => unknown}} parts */
+/** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare' | 'undo' | 'showTrash'>, showLore: (typed?: string) => unknown}} parts */
 export function createTimelines({ app, screen, toasts, actions, showLore }) {
     const attempt = attempting(toasts);
     let isShown = false;
@@ -38,6 +39,7 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
             isShown = false;
         }
     });
+    const several = severalActions({ app, screen, toasts, attempt, actions, refresh: () => shown?.watch.refresh() });
     const viewOf = (/** @type {Close} */ close) => new TimelineView({
         close,
         refresh: () => {
@@ -49,6 +51,7 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
         forkMessage: (timeline) => app.forkMessage(timeline),
         canCompare: Boolean(actions.compare),
         compare: (left, right) => actions.compare({ left, right }),
+        several,
         run: (id, timeline) => handlers[id](timeline, close),
         search: app.search,
         openHit: (hit, timeline) => openHit(hit, timeline, close),
@@ -104,6 +107,8 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
                 await shown?.watch.refresh();
             }
         }),
+        archive: (timeline) => several.archive([timeline], [], () => {}),
+        unarchive: (timeline) => several.unarchive([timeline], [], () => {}),
         rename: attempt(async (/** @type {ShownTimeline} */ { name }) => {
             const typed = await askNewName(screen, name);
             const to = typed === null ? null : await app.timelines.rename(name, typed);

@@ -2,8 +2,8 @@
 
 /** @import { Place, Places } from '../types.js' */
 
-/** The timeline to go to, or null if there is none. @param {Places} places @param {string | null} from @param {string} key @returns {string | null} */
-export function neighbour(places, from, key) {
+/** The timeline to go to, or null if there is none. @param {Places} places @param {string | null} from @param {string} key @param {boolean} [isList] whether each one has a row for itself @returns {string | null} */
+export function neighbour(places, from, key, isList = false) {
     const here = places.get(from ?? '');
     if (!here) {
         return places.keys().next().value ?? null;
@@ -11,8 +11,8 @@ export function neighbour(places, from, key) {
     switch (key) {
         case 'ArrowLeft': return here.isOnShelf ? besideOnShelf(places, here, -1) ?? here.parent : here.parent;
         case 'ArrowRight': return (here.isOnShelf ? besideOnShelf(places, here, 1) : null) ?? nearestChild(places, here);
-        case 'ArrowUp': return inColumn(places, here, -1);
-        case 'ArrowDown': return inColumn(places, here, 1);
+        case 'ArrowUp': return inColumn(places, here, -1, isList);
+        case 'ArrowDown': return inColumn(places, here, 1, isList);
         case 'Home': return rootOf(places, here).id;
         case 'End': return lastBelow(places, rootOf(places, here)).id;
         default: return null;
@@ -33,9 +33,9 @@ function nearestChild(places, here) {
     return children.filter((child) => child.x === first).sort((one, other) => Math.abs(one.y - here.y) - Math.abs(other.y - here.y))[0]?.id ?? null;
 }
 
-/** The next one above or below in the same column. @param {Places} places @param {Place} here @param {number} step */
-function inColumn(places, here, step) {
-    const column = [...places.values()].filter((place) => place.x === here.x).sort((one, other) => one.y - other.y);
+/** The next one above or below in the same column. @param {Places} places @param {Place} here @param {number} step @param {boolean} isList */
+function inColumn(places, here, step, isList) {
+    const column = [...places.values()].filter((place) => isList || place.x === here.x).sort((one, other) => one.y - other.y);
     return column[column.indexOf(here) + step]?.id ?? null;
 }
 

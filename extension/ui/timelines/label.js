@@ -8,10 +8,11 @@ import { say } from '../words.js';
 const COLOURS = [null, 'red', 'yellow', 'green', 'blue', 'grey'];
 
 /** The signs of a label beside a name. @param {Label} label */
-export function signs({ pin, note }) {
+export function signs({ pin, note, archived }) {
     return [
         pin ? icon('fa-thumbtack', 'forklore_pin') : null,
         note ? icon('fa-note-sticky', 'forklore_noted') : null,
+        archived ? icon('fa-box-archive') : null,
     ];
 }
 
@@ -24,7 +25,7 @@ export function mountInChatList({ app, screen }) {
             const label = labels.get(name);
             if (label) {
                 mark(element('span', { class: 'forklore_chat_label', title: label.note, data: { colour: label.colour ?? 'none' } },
-                    label.pin ? icon('fa-thumbtack') : null, element('bdi', {}, label.title)));
+                    label.pin ? icon('fa-thumbtack') : null, label.archived ? icon('fa-box-archive') : null, element('bdi', {}, label.title)));
             }
             if (label?.pin) {
                 moveUp();
@@ -56,5 +57,5 @@ export async function askLabel(screen, { name, label }) {
         return null;
     }
     const colour = colours.find(({ input }) => input.checked)?.colour ?? null;
-    return { title: title.value, note: note.value, colour, pin: pin.checked };
+    return { ...label, title: title.value, note: note.value, colour, pin: pin.checked };
 }

@@ -66,7 +66,7 @@ export function layoutOf(timelines, { density, folded = new Set() }) {
 }
 
 /** The family as nested objects, with children in the order of the story. @param {Placed[]} timelines */
-function familyTree(timelines) {
+export function familyTree(timelines) {
     /** @type {Map<string, FamilyNode>} */
     const nodes = new Map(timelines.map((timeline) => [timeline.id, { ...timeline, below: [], depth: 0 }]));
     const roots = /** @type {FamilyNode[]} */ ([]);
@@ -97,7 +97,7 @@ function compare(one, other) {
 }
 
 /** @param {FamilyNode} node @returns {number} */
-function countBelow(node) {
+export function countBelow(node) {
     return node.below.reduce((sum, child) => sum + 1 + countBelow(child), 0);
 }
 

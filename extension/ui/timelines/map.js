@@ -2,21 +2,24 @@
 import { IN_A_LINE, IN_A_SMALL_CARD, cutInside, shortNames } from '../names.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
-import { STEP, closeUp, fitsAsCards, fitted, heldInView, middleOf, onMapAt, revealing, showingAt, zoomed } from './camera.js';
+import { STEP, closeUp, fitsAsCards, fitted, fittedInOutline, heldInView, middleOf, onMapAt, partOfOutline, revealing, showingAt, zoomed } from './camera.js';
 import { card } from './card.js';
 import { listenTo } from './gestures.js';
 import { neighbour } from './keyboard.js';
 import { foldedAtFirst, layoutOf } from './layout.js';
+import { ROWS, isNarrow, outlineOf } from './outline.js';
 
 /** In pixels: how far from a card a tap still counts. */
 const FINGER = 24;
+/** In pixels: the height of the status line at the lower edge, which nothing of an outline may be behind. */
+const STATUS = 32;
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** @import { Camera, Density, Fired, Layout, Place, Point, Rectangle, ShownTimeline, Size } from '../types.js' */
 /** @typedef {{id: string, inView: Point} | null} Anchor */
 
 export class TimelineMap {
-    /** @param {{select: (id: string) => void, activate: (id: string) => void, open: (id: string) => void, search: () => void}} handlers */
+    /** @param {{select: (id: string) => void, activate: (id: string) => void, open: (id: string) => void, tick: (id: string) => void, search: () => void, framed: () => void}} handlers `framed`: another part of the map is shown */
     constructor(handlers) {
         this.handlers = handlers;
         this.timelines = /** @type {ShownTimeline[]} */ ([]);
@@ -30,12 +33,16 @@ export class TimelineMap {
         /** Whether the user asked to see everything; then it stays in view when the size changes. */
         this.showsAll = false;
         this.found = /** @type {Set<string> | null} */ (null);
+        /** The ids of what is ticked; null while a tap selects. @type {Set<string> | null} */
+        this.ticked = null;
         /** @type {Density} */
         this.density = 'cards';
         /** @type {Camera} */
         this.camera = { x: 0, y: 0, scale: 1 };
         this.selected = /** @type {string | null} */ (null);
-        /** @type {Map<Density, Layout>} */
+        /** Whether less is shown than was asked for, because all of it would be too small. */
+        this.isPart = false;
+        /** @type {Map<string, Layout>} */
         this.layouts = new Map();
         this.size = /** @type {Size | undefined} */ (undefined);
         /** The timeline to show as soon as the map has a size. @type {string | null} */
@@ -48,8 +55,7 @@ export class TimelineMap {
         this.element = element('div', { class: 'forklore_map', on: { keydown: (event) => this.keyPressed(event) } }, this.world);
         listenTo(this.element, {
             pan: (x, y) => {
-                this.isTouched = true;
-                this.showsAll = false;
+                this.touched();
                 this.moveTo({ ...this.camera, x: this.camera.x + x, y: this.camera.y + y });
             },
             zoom: (factor, at) => this.zoom(factor, at),
@@ -70,13 +76,16 @@ export class TimelineMap {
             if (this.awaited && width) {
                 this.frame(this.awaited);
             } else if (before?.width && width && height && (width !== before.width || height !== before.height)) {
-                this.resized();
+                this.resized(isNarrow(before) !== isNarrow(this.size));
             }
         }).observe(this.element);
     }
 
-    resized() {
-        if (this.showsAll || !this.isTouched) {
+    resized(hasOtherLayout = false) {
+        if (this.ticked && !hasOtherLayout) {
+            // The bar has grown. What is about to be ticked must not move.
+            this.moveTo(this.camera);
+        } else if (this.showsAll || !this.isTouched || hasOtherLayout) {
             this.frame(this.showsAll ? null : this.selected);
         } else {
             this.moveTo(this.centred(this.selected ?? ''));
@@ -92,9 +101,30 @@ export class TimelineMap {
     }
 
     layout(density = this.density) {
-        const layout = this.layouts.get(density) ?? layoutOf(this.timelines, { density, folded: this.folded });
-        this.layouts.set(density, layout);
+        const isOutline = isNarrow(this.view());
+        const key = `${density} ${isOutline}`;
+        const { folded } = this;
+        const layout = this.layouts.get(key) ?? (isOutline && density !== 'dots' ? outlineOf(this.timelines, { density, folded }) : layoutOf(this.timelines, { density, folded }));
+        this.layouts.set(key, layout);
         return layout;
+    }
+
+    /** How names are cut. */
+    get room() {
+        if (this.density !== 'dots' && isNarrow(this.view())) {
+            return ROWS[this.density].most;
+        }
+        return this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD;
+    }
+
+    /** The user has moved the map. */
+    touched() {
+        this.isTouched = true;
+        this.showsAll = false;
+        if (this.isPart) {
+            this.isPart = false;
+            this.handlers.framed();
+        }
     }
 
     // Display
@@ -164,6 +194,12 @@ export class TimelineMap {
         return { isFound, isDimmed: Boolean(found && !isFound && !(hidden && this.hasBelow(id, (below) => found.has(below.id)))) };
     }
 
+    /** @param {Set<string> | null} ticked ids; null while a tap selects */
+    tick(ticked) {
+        this.ticked = ticked;
+        this.draw();
+    }
+
     select(/** @type {string} */ id, { reveal = true } = {}) {
         this.isTouched = true;
         this.unfoldTo(id);
@@ -203,7 +239,7 @@ export class TimelineMap {
         const { places, links, shelves, width, height } = this.layout();
         const hadFocus = this.cards.contains(document.activeElement) ? idOf(document.activeElement) : null;
         const byId = new Map(this.timelines.map((timeline) => [timeline.id, timeline]));
-        const most = this.density === 'cards' ? IN_A_LINE : IN_A_SMALL_CARD;
+        const most = this.room;
         const short = shortNames(this.timelines.map(({ name }) => name), most);
         const titles = this.timelines.map(({ label }) => label.title);
         const hasOwnTitle = (/** @type {string} */ title) => Boolean(title) && titles.indexOf(title) === titles.lastIndexOf(title);
@@ -211,6 +247,8 @@ export class TimelineMap {
         const hasChildren = new Set(this.timelines.map(({ parent }) => parent));
         const current = places.has(this.selected ?? '') ? this.selected : places.keys().next().value ?? null;
         this.element.dataset.density = this.density;
+        this.element.toggleAttribute('data-outline', this.density !== 'dots' && isNarrow(this.view()));
+        this.element.toggleAttribute('data-ticking', this.ticked !== null);
         fill(this.cards, [...places.values()].map((place) => {
             const siblings = places.get(place.parent ?? '')?.children ?? [place.id];
             const timeline = byId.get(place.id);
@@ -223,6 +261,7 @@ export class TimelineMap {
                 isFolded: this.folded.has(place.id),
                 hasChildren: hasChildren.has(place.id),
                 hidesProblem: place.hidden > 0 && this.hasBelow(place.id, ({ findings }) => findings.some(({ problem }) => problem)),
+                isTicked: this.ticked && timeline.kind !== 'gone' ? this.ticked.has(place.id) : null,
                 position: siblings.indexOf(place.id) + 1,
                 siblings: siblings.length,
             });
@@ -268,8 +307,7 @@ export class TimelineMap {
     }
 
     zoom(/** @type {number} */ factor, at = this.centre()) {
-        this.isTouched = true;
-        this.showsAll = false;
+        this.touched();
         const { density, scale } = zoomed({ density: this.density, scale: this.camera.scale }, factor);
         if (density === this.density) {
             this.moveTo(showingAt(scale, onMapAt(this.camera, at), at));
@@ -298,11 +336,35 @@ export class TimelineMap {
     }
 
     showAll() {
-        const { density, scale } = fitted((density) => this.layout(density), this.view());
-        this.density = density;
+        const room = this.roomForAll();
+        const fit = isNarrow(room) ? fittedInOutline((density) => this.layout(density), room) : fitted((density) => this.layout(density), room);
+        if (!fit) {
+            this.showPart(this.timelines.find(({ isOpen }) => isOpen)?.id ?? this.selected);
+            return;
+        }
+        this.isPart = false;
+        this.density = fit.density;
         this.draw();
         const { width, height } = this.layout();
-        this.moveTo(showingAt(scale, { x: width / 2, y: height / 2 }, this.centre()), true);
+        this.moveTo(showingAt(fit.scale, { x: width / 2, y: height / 2 }, { x: room.width / 2, y: room.height / 2 }), true);
+        this.handlers.framed();
+    }
+
+    roomForAll() {
+        const { width, height } = this.view();
+        return { width, height: isNarrow({ width }) ? height - STATUS : height };
+    }
+
+    /** What can be read of an outline around one timeline. @param {string | null} id */
+    showPart(id) {
+        this.isPart = true;
+        this.density = 'names';
+        this.draw();
+        const place = this.layout().places.get(id ?? '') ?? this.layout().places.values().next().value;
+        if (place) {
+            this.moveTo(partOfOutline(this.layout(), place, this.roomForAll()));
+        }
+        this.handlers.framed();
     }
 
     /** Shows everything if it fits; otherwise a readable part around one timeline. @param {string} id */
@@ -310,11 +372,17 @@ export class TimelineMap {
         this.unfoldTo(id);
         // If this is called before the popup has a size, it is repeated once it has one.
         this.awaited = this.view().width ? null : id;
-        if (fitsAsCards(this.layout('cards'), this.view())) {
+        const room = this.roomForAll();
+        const isWhole = isNarrow(room) ? fittedInOutline((density) => this.layout(density), room) !== null : fitsAsCards(this.layout('cards'), room);
+        if (isWhole) {
             this.showAll();
             return;
         }
         this.showsAll = false;
+        if (isNarrow(room)) {
+            this.showPart(id);
+            return;
+        }
         const { density, scale } = closeUp(this.view());
         this.density = density;
         this.draw();
@@ -362,6 +430,9 @@ export class TimelineMap {
         const id = onCard ?? this.nearestTo({ x: event.clientX - left, y: event.clientY - top }, FINGER)?.id;
         if (onFold && id !== undefined) {
             this.toggleFold(id);
+        } else if (id !== undefined && (this.ticked || event.ctrlKey || event.metaKey || target.closest('.forklore_card_tick'))) {
+            this.handlers.tick(id);
+            this.cardOf(id)?.focus({ preventScroll: true });
         } else if (onCard && event.detail === 2) {
             this.handlers.open(onCard);
         } else if (id !== undefined) {
@@ -386,7 +457,7 @@ export class TimelineMap {
     /** @param {string} key @param {string} at @returns {(() => void) | null} */
     actionFor(key, at) {
         const place = this.layout().places.get(at);
-        const to = neighbour(this.layout().places, at, key);
+        const to = neighbour(this.layout().places, at, key, this.density !== 'dots' && isNarrow(this.view()));
         if (key === 'ArrowRight' && place && this.folded.has(at)) {
             return () => this.toggleFold(at);
         }
@@ -399,7 +470,8 @@ export class TimelineMap {
         /** @type {Record<string, () => void>} */
         const keys = {
             'Enter': () => this.handlers.activate(at),
-            ' ': () => place?.hidden || place?.children.length ? this.toggleFold(at) : this.handlers.activate(at),
+            ' ': () => this.handlers.tick(at),
+            'f': () => (place?.hidden || place?.children.length ? this.toggleFold(at) : undefined),
             '+': () => this.zoomIn(),
             '=': () => this.zoomIn(),
             '-': () => this.zoomOut(),

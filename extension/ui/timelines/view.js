@@ -4,9 +4,11 @@ import { box, button, heading, icon, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
+import { withoutArchived } from './family.js';
 import { FOLDED_FROM } from './layout.js';
 import { TimelineMap } from './map.js';
 import { MapSearch } from './search.js';
+import { Ticks } from './ticks.js';
 /** @import { ShownTimeline, TimelineAction, TimelineProgress, TimelinesModel, TimelineViewParts } from '../types.js' */
 
 export class TimelineView {
@@ -24,11 +26,14 @@ export class TimelineView {
         this.isListing = false;
         this.shownContent = '';
         this.isSheetOpen = false;
+        this.showsArchived = false;
         this.map = new TimelineMap({
             select: (id) => this.chosen(id),
             activate: (id) => this.activated(id),
             open: (id) => this.opened(id),
+            tick: (id) => this.ticks.toggle(id),
             search: () => this.search.focus(),
+            framed: () => this.showStatus(),
         });
         this.results = new MapSearch({
             search: parts.search,
@@ -42,6 +47,7 @@ export class TimelineView {
             clear: () => this.clearSearch(),
             onChange: () => this.showFound(),
         });
+        this.ticks = new Ticks({ actions: parts.several, canCompare: parts.canCompare, onChange: () => this.map.tick(this.ticks.isOn ? this.ticks.ids : null) });
         const tool = (/** @type {string} */ name, /** @type {string} */ sign, /** @type {() => void} */ run) =>
             button('', { icon: sign, title: say(`timelines.tool.${name}`), label: say(`timelines.tool.${name}`), class: 'forklore_tool', run });
         this.title = heading(say('timelines.title', { owner: '' }));
@@ -50,6 +56,7 @@ export class TimelineView {
             on: { input: () => this.searched(), keydown: (event) => this.searchKey(event) },
         });
         this.unfolder = tool('unfold', 'fa-folder-tree', () => this.unfoldAll(!this.map.unfoldsAll));
+        this.archiver = tool('archived', 'fa-box-archive', () => this.showArchived(!this.showsArchived));
         this.families = element('select', { class: 'text_pole forklore_families', 'aria-label': say('timelines.families'), on: { change: ({ target }) => this.showFamily(target.value) } });
         this.status = element('small', { class: 'forklore_map_status', role: 'status' });
         this.asking = element('div', { class: 'forklore_asking', role: 'status' });
@@ -61,7 +68,7 @@ export class TimelineView {
         }, icon('fa-chevron-up'), this.sheetName = element('span', {}, say('timelines.details')));
         this.aside = element('div', { class: 'forklore_side', role: 'region', 'aria-label': say('timelines.details') }, this.grip, this.side);
         this.body = element('div', { class: 'forklore_timelines_body' },
-            element('div', { class: 'forklore_map_frame' }, this.map.element, this.asking, legend(), this.status), this.aside);
+            element('div', { class: 'forklore_map_frame' }, this.map.element, this.asking, this.ticks.element, legend(), this.status), this.aside);
         this.element = element('div', { class: 'forklore_dialog forklore_timelines', on: { keydown: (event) => this.keyPressed(event) } },
             element('div', { class: 'forklore_bar' },
                 this.title,
@@ -72,6 +79,8 @@ export class TimelineView {
                     tool('in', 'fa-magnifying-glass-plus', () => this.map.zoomIn()),
                     tool('all', 'fa-expand', () => this.map.keepAllInView()),
                     tool('here', 'fa-location-crosshairs', () => this.goHere()),
+                    this.ticks.tool,
+                    this.archiver,
                     this.unfolder,
                     tool('refresh', 'fa-rotate', () => this.parts.refresh())),
                 tool('close', 'fa-xmark', () => this.parts.close())),
@@ -100,7 +109,7 @@ export class TimelineView {
         this.showFamilies();
         const shown = this.shown();
         const isAtFirst = isFirst || hasMoved || !this.map.isTouched;
-        this.map.show(shown, isAtFirst ? { selected: model.open, around: model.open } : {});
+        this.showOnMap(isAtFirst ? { selected: model.open, around: model.open } : {});
         this.searched();
         this.showSide();
         if (isFirst && shown.length === 1) {
@@ -120,6 +129,31 @@ export class TimelineView {
         return (this.model?.timelines ?? []).filter(({ family }) => family === this.family);
     }
 
+    /** @param {Parameters<TimelineMap['show']>[1]} how */
+    showOnMap(how = {}) {
+        const shown = this.shown();
+        const onMap = this.showsArchived ? shown : withoutArchived(shown);
+        this.archiver.hidden = !shown.some(({ label }) => label.archived);
+        this.ticks.update(shown, onMap);
+        this.map.ticked = this.ticks.isOn ? this.ticks.ids : null;
+        this.map.show(onMap, how);
+    }
+
+    showArchived(/** @type {boolean} */ isWanted) {
+        this.showsArchived = isWanted;
+        this.archiver.setAttribute('aria-pressed', String(isWanted));
+        this.showOnMap();
+        this.showSide();
+    }
+
+    /** Selects a timeline, also one that the map leaves out. @param {string} id */
+    select(id) {
+        if (!this.map.timelines.some((timeline) => timeline.id === id)) {
+            this.showArchived(true);
+        }
+        this.map.select(id);
+    }
+
     showFamilies() {
         const families = this.model?.families ?? [];
         this.families.hidden = families.length < 2;
@@ -135,7 +169,7 @@ export class TimelineView {
         const shown = this.shown();
         const start = shown.find(({ isOpen }) => isOpen) ?? shown.find(({ parent }) => parent === null);
         this.map.toggled.clear();
-        this.map.show(shown, { selected: start?.id, around: start?.id });
+        this.showOnMap({ selected: start?.id, around: start?.id });
         this.searched();
         this.showSide();
         this.parts.look(id);
@@ -148,12 +182,15 @@ export class TimelineView {
 
     showStatus() {
         const shown = this.shown().filter(({ kind }) => kind !== 'gone');
+        const archived = shown.filter(({ label }) => label.archived).length;
         const problems = shown.filter(({ findings }) => findings.some(({ problem }) => problem)).length;
         fill(this.status, [
             say('timelines.count', { count: shown.length }),
             problems ? say('timelines.count.problems', { count: problems }) : null,
+            archived ? say('timelines.count.archived', { count: archived }) : null,
             this.progress ? say(`timelines.reading.${this.progress.what}`, this.progress) : null,
             ...this.results.status(),
+            this.map.isPart ? say('timelines.part') : null,
         ].filter(Boolean).join(' · '));
     }
 
@@ -214,7 +251,7 @@ export class TimelineView {
             this.parts.compare(left, id);
             return;
         }
-        this.map.select(id);
+        this.select(id);
         this.openSheet(true);
         this.isListing = false;
         this.showSide();
@@ -334,7 +371,7 @@ export class TimelineView {
             event.preventDefault();
             const found = [...this.found];
             const next = found[(found.indexOf(this.map.selected ?? '') + 1) % found.length] ?? '';
-            this.map.select(next);
+            this.select(next);
             this.showSide();
         } else if (event.key === 'ArrowDown') {
             event.preventDefault();
@@ -349,10 +386,11 @@ export class TimelineView {
     }
 
     keyPressed(/** @type {KeyboardEvent} */ event) {
-        if (event.key === 'Escape' && this.comparing) {
+        if (event.key === 'Escape' && (this.comparing || this.ticks.isOn)) {
             event.preventDefault();
             event.stopPropagation();
             this.compareWith(null);
+            this.ticks.turn(false);
         }
     }
 }

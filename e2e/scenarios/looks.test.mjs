@@ -29,7 +29,7 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ pa
     assert.match(await panel.locator('.forklore_line').textContent(), /就绪|世界书/);
 
     loseInTrash(files, { why: { code: 'conflict', book: '书' }, books: [{ name: '书', text: '{}' }] });
-    for (const title of ['移除', '检查所有聊天', '清理', '回收站']) {
+    for (const title of ['从此聊天中移除', '从所有聊天中移除', '检查所有聊天', '清理', '回收站']) {
         await panel.getByRole('button', { name: new RegExp(title) }).click();
         await page.dialog().locator('.forklore_heading').waitFor();
         await page.settle();

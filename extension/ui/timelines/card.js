@@ -96,7 +96,7 @@ function badge(/** @type {string} */ state, /** @type {ShownTimeline} */ { findi
 
 /** For the mouse; the keyboard has a key for it, and touch has a tool. */
 function tick() {
-    return element('span', { class: 'forklore_card_tick', 'aria-hidden': 'true', title: say('timelines.tick') }, icon('fa-check'));
+    return element('span', { class: 'forklore_card_tick fa-solid fa-check', 'aria-hidden': 'true', title: say('timelines.tick') });
 }
 
 /** For the mouse and touch; the keyboard has a key for it. @param {Place} place @param {CardLook} how */

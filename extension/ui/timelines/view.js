@@ -351,7 +351,7 @@ export class TimelineView {
     /** Shows a search result on the map, which may be in another family. @param {string} id */
     reveal(id) {
         this.goTo(this.timeline(id)?.family);
-        this.map.select(id);
+        this.select(id);
         this.showSide();
     }
 

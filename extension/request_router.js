@@ -9,6 +9,9 @@ import { readBookName, readBookSave, readDeletion, readRename, renamedFile, stem
  * @import { Events } from './events.js'
  */
 
+/** In milliseconds: SillyTavern has opened a new branch by then. */
+const OPENED_WITHIN = 1000;
+
 export class RequestRouter {
     /**
      * @param {object} parts
@@ -63,8 +66,10 @@ export class RequestRouter {
         const save = await this.childSaves.read(held);
         if (save.kind !== 'open') {
             const response = await this.childSaves.handle(held, save);
-            // A branch is opened next, and noted then; its requests go first.
-            if (response.ok && !(save.kind === 'child' && this.host.kindOfFork(save.name) === 'branch')) {
+            if (response.ok && save.kind === 'child' && this.host.kindOfFork(save.name) === 'branch') {
+                // It is opened next, and noted then; unless an extension made it, which may not open it.
+                setTimeout(() => this.host.openChat()?.name === save.name || this.noteTimeline(save), OPENED_WITHIN);
+            } else if (response.ok) {
                 this.noteTimeline(save);
             }
             return response;

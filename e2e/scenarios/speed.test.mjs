@@ -42,8 +42,8 @@ scenario('a branch of a long story takes less than twice as long as in SillyTave
     const times = await forkTimes(given);
     const ratio = median(times) / median(withoutForklore);
     console.log(`a branch takes ${times.map(Math.round)} ms, in SillyTavern alone ${withoutForklore.map(Math.round)} ms, ratio ${ratio.toFixed(2)}`);
-    // Measured 1.6: half of the rest is planning and recording, half are the requests that write and check the lorebook.
-    assert.ok(ratio <= 1.8, `ratio ${ratio}`);
+    // Measured 1.4: the rest is planning, recording, and the requests that write and check the lorebook.
+    assert.ok(ratio <= 1.6, `ratio ${ratio}`);
 });
 
 /** How long it takes from the press on a message's button until the branch is shown, several times. */

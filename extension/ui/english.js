@@ -452,7 +452,7 @@ export const ENGLISH = {
     'timelines.families': 'Family',
     'timelines.family': '{name} ({count})',
     'timelines.family.mine': '{name} ({count}), open',
-    'timelines.search': 'Search timelines…',
+    'timelines.search': 'Search…',
     'timelines.found': '{count} found',
     'timelines.count': '{count} {count|timeline|timelines}',
     'timelines.count.problems': '{count} {count|needs|need} attention',

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { fittedInOutline, partOfOutline } from '../ui/timelines/camera.js';
-import { neighbour } from '../ui/timelines/keyboard.js';
-import { DENSITIES, SHELF_FROM, fitting, layoutOf } from '../ui/timelines/layout.js';
-import { isNarrow, outlineOf } from '../ui/timelines/outline.js';
+import { fittedInOutline, partOfOutline } from '../ui/timelines/layout/camera.js';
+import { neighbour } from '../ui/timelines/layout/keyboard.js';
+import { DENSITIES, SHELF_FROM, fitting, layoutOf } from '../ui/timelines/layout/layout.js';
+import { isNarrow, outlineOf } from '../ui/timelines/layout/outline.js';
 
 /** Pseudorandom numbers, the same every time. */
 function chanceFrom(seed) {

@@ -2,12 +2,12 @@
 import { IN_A_LINE, IN_A_SMALL_CARD, cutInside, shortNames } from '../names.js';
 import { element, fill } from '../widgets/dom.js';
 import { say } from '../words.js';
-import { STEP, closeUp, fitsAsCards, fitted, fittedInOutline, heldInView, middleOf, onMapAt, partOfOutline, revealing, showingAt, zoomed } from './camera.js';
+import { STEP, closeUp, fitsAsCards, fitted, fittedInOutline, heldInView, middleOf, onMapAt, partOfOutline, revealing, showingAt, zoomed } from './layout/camera.js';
 import { card } from './card.js';
-import { listenTo } from './gestures.js';
-import { neighbour } from './keyboard.js';
-import { foldedAtFirst, layoutOf } from './layout.js';
-import { ROWS, isNarrow, outlineOf } from './outline.js';
+import { listenTo } from './layout/gestures.js';
+import { neighbour } from './layout/keyboard.js';
+import { foldedAtFirst, layoutOf } from './layout/layout.js';
+import { ROWS, isNarrow, outlineOf } from './layout/outline.js';
 
 /** In pixels: how far from a card a tap still counts. */
 const FINGER = 24;

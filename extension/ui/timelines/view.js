@@ -5,7 +5,7 @@ import { element, fill, freshId } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { actionsFor, details } from './details.js';
 import { withoutArchived } from './family.js';
-import { FOLDED_FROM } from './layout.js';
+import { FOLDED_FROM } from './layout/layout.js';
 import { TimelineMap } from './map.js';
 import { MapSearch } from './search.js';
 import { Ticks } from './ticks.js';

@@ -1,6 +1,6 @@
 /** Which part of the map is visible, and at what scale. Only calculations; the map does the drawing. */
 import { DENSITIES, fitting } from './layout.js';
-/** @import { Camera, Density, Point, Rectangle, Size } from '../types.js' */
+/** @import { Camera, Density, Point, Rectangle, Size } from '../../types.js' */
 /** @typedef {{density: Density, scale: number}} Zoom */
 
 /** From the most to the least detailed. @type {Density[]} */

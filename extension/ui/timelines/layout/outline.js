@@ -3,7 +3,7 @@
  * row, with its forks below it and further to the right.
  */
 import { countBelow, familyTree } from './layout.js';
-/** @import { Density, FamilyNode, Layout, Link, Placed, Places, Size } from '../types.js' */
+/** @import { Density, FamilyNode, Layout, Link, Placed, Places, Size } from '../../types.js' */
 
 /** The size of a timeline, its distance to the next, and the most characters of its name. @type {Record<Exclude<Density, 'dots'>, Size & {down: number, most: number}>} */
 export const ROWS = {

@@ -1,6 +1,6 @@
 /** Drags, pinches and wheel events as movements of the map. */
 
-/** @import { Point } from '../types.js' */
+/** @import { Point } from '../../types.js' */
 
 /** In pixels: fingers tremble, so a smaller movement is a tap. */
 const DRAGGED_FROM = 8;

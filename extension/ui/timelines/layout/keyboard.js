@@ -1,6 +1,6 @@
 /** Which timeline a key moves to. */
 
-/** @import { Place, Places } from '../types.js' */
+/** @import { Place, Places } from '../../types.js' */
 
 /** The timeline to go to, or null if there is none. @param {Places} places @param {string | null} from @param {string} key @param {boolean} [isList] whether each one has a row for itself @returns {string | null} */
 export function neighbour(places, from, key, isList = false) {

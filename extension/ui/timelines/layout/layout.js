@@ -4,9 +4,9 @@
  * d3-hierarchy computes the tree. Many leaves (mostly checkpoints and folded timelines) would make an endless column,
  * so they are put on a shelf, several in a row.
  */
-import hierarchy from '../../vendor/d3-hierarchy/src/hierarchy/index.js';
-import tree from '../../vendor/d3-hierarchy/src/tree.js';
-/** @import { Arranged, Density, FamilyNode, Layout, Link, Placed, Places, Point, Rectangle, Shelf, ShownTimeline, Size, TreeLayout, TreeNode, TreeRoot } from '../types.js' */
+import hierarchy from '../../../vendor/d3-hierarchy/src/hierarchy/index.js';
+import tree from '../../../vendor/d3-hierarchy/src/tree.js';
+/** @import { Arranged, Density, FamilyNode, Layout, Link, Placed, Places, Point, Rectangle, Shelf, ShownTimeline, Size, TreeLayout, TreeNode, TreeRoot } from '../../types.js' */
 
 const newTree = /** @type {() => TreeLayout} */ (tree);
 const treeOf = /** @type {(root: Arranged) => TreeRoot} */ (hierarchy);

@@ -151,16 +151,22 @@ scenario('archived timelines leave the map and come back; two are compared; all 
     await leaveTimelines(page);
 });
 
+/** Opens the view on a phone. */
+async function tapToOpen(page) {
+    await page.raw.locator('#extensionsMenuButton').tap();
+    await page.raw.locator('#forklore_wand_timelines').tap();
+    const view = await timelines(page);
+    await caughtUp(view);
+    return view;
+}
+
 scenario('on a phone a tool turns taps into ticks', { viewport: 'phone' }, async ({ page, story, files }) => {
     await page.raw.setViewportSize({ width: 390, height: 844 });
     const tale = await story.begin({ book: loreWithGaps() });
     await grow(story, tale, { One: 'main', 'One more': 'One', Two: 'main' });
     await page.open(tale);
     await page.clearToasts();
-    await page.raw.locator('#extensionsMenuButton').tap();
-    await page.raw.locator('#forklore_wand_timelines').tap();
-    const view = await timelines(page);
-    await caughtUp(view);
+    const view = await tapToOpen(page);
     await view.getByRole('button', { name: 'Select several' }).tap();
     await card(view, 'Two').tap();
     await card(view, 'One').tap();
@@ -266,10 +272,7 @@ for (const [count, isWhole] of [[10, true], [40, false]]) {
         }
         await page.open(tale);
         await page.clearToasts();
-        await page.raw.locator('#extensionsMenuButton').tap();
-        await page.raw.locator('#forklore_wand_timelines').tap();
-        const view = await timelines(page);
-        await caughtUp(view);
+        const view = await tapToOpen(page);
 
         for (const when of ['start', 'all']) {
             if (when === 'all') {

@@ -1,9 +1,8 @@
 /** What is done to several ticked timelines: one question for all of them, then one after the other. */
-import { heading, paragraph } from '../widgets/controls.js';
-import { element } from '../widgets/dom.js';
-import { say, sayChats, sayNames } from '../words.js';
+import { say } from '../words.js';
 import { below } from './family.js';
-/** @import { Actions, Attempt, Parts, SeveralActions, ShownTimeline, TavernScreen, Toasts } from '../types.js' */
+import { askDeleteSeveral } from './questions.js';
+/** @import { Actions, Attempt, Parts, SeveralActions, ShownTimeline, Toasts } from '../types.js' */
 
 /** @param {Parts & {toasts: Toasts, attempt: Attempt, actions: Pick<Actions, 'compare' | 'undo' | 'showTrash'>, refresh: () => unknown}} parts @returns {SeveralActions} */
 export function severalActions({ app, screen, toasts, attempt, actions, refresh }) {
@@ -46,25 +45,4 @@ export function severalActions({ app, screen, toasts, attempt, actions, refresh 
 function staying(family, ticked) {
     const left = below(family, ticked.filter(({ isOpen }) => !isOpen).map(({ id }) => id));
     return family.filter(({ id, kind }) => left.has(id) && kind !== 'gone' && !ticked.some((one) => one.id === id)).map(({ name }) => name);
-}
-
-/**
- * @param {TavernScreen} screen @param {{names: string[], books: string[], staying: string[], open: string | null, days: number}} what
- * @returns {Promise<'ok' | 'for-good' | null>}
- */
-function askDeleteSeveral(screen, { names, books, staying, open, days }) {
-    return screen.popup(element('div', { class: 'forklore_dialog' },
-        heading(say('several.delete.title', { count: names.length })),
-        paragraph(sayChats(names)),
-        open ? paragraph(say('several.delete.open', { name: open })) : null,
-        paragraph(days ? say('several.delete.kept', { days }) : say('several.delete.what')),
-        paragraph(books.length ? say('several.delete.books', { count: books.length, names: sayNames(books, 3) }) : say('several.delete.no-books')),
-        staying.length ? paragraph(say('several.delete.staying', { count: staying.length, names: sayChats(staying, 3) })) : null,
-        element('small', {}, say('several.delete.for-good.hint'))),
-    {
-        okText: say('timelines.delete.ok'),
-        cancelText: say('button.cancel'),
-        focus: 'cancel',
-        buttons: [{ text: say('timelines.delete.for-good'), value: /** @type {const} */ ('for-good') }],
-    });
 }

@@ -50,6 +50,30 @@ export async function holdRequest(page, endpoint, matches = () => true) {
     };
 }
 
+/**
+ * Holds back every request that matches until they are released.
+ *
+ * @param {TavernPage} page
+ * @param {string} endpoint
+ * @param {(body: any) => unknown} matches
+ */
+export async function holdRequests(page, endpoint, matches) {
+    const gate = deferred();
+    const wanted = (url) => url.pathname === endpoint;
+    await page.raw.route(wanted, async (route) => {
+        if (matches(bodyOf(route.request()))) {
+            await gate.promise;
+        }
+        await route.fallback();
+    });
+    return {
+        async letGo() {
+            gate.resolve();
+            await page.raw.unroute(wanted);
+        },
+    };
+}
+
 /** @param {import('playwright-core').Request} request */
 export function endpointOf(request) {
     return new URL(request.url()).pathname;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anstyle::AnsiColor;
+use forklore_tavern::locate::environment::Os;
 use unicode_width::UnicodeWidthStr as _;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +138,17 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// Quotes a name for a shell.
 pub(crate) fn quoted(name: &str) -> String {
-    match name.contains(['"', '$', '`', '\\', '!']) {
-        false => format!("\"{name}\""),
-        true => format!("'{}'", name.replace('\'', r"'\''")),
+    quoted_on(Os::CURRENT, name)
+}
+
+fn quoted_on(system: Os, name: &str) -> String {
+    match system {
+        // A path has backslashes, and `cmd` knows only double quotes. The rest is for PowerShell.
+        Os::Windows if name.contains(['"', '$', '`']) => format!("'{}'", name.replace('\'', "''")),
+        Os::Linux | Os::MacOs if name.contains(['"', '$', '`', '\\', '!']) => {
+            format!("'{}'", name.replace('\'', r"'\''"))
+        }
+        _ => format!("\"{name}\""),
     }
 }
 
@@ -180,7 +189,9 @@ mod tests {
     #[test]
     fn a_name_can_be_typed() {
         assert_eq!(quoted("Anna/Story"), "\"Anna/Story\"");
-        assert_eq!(quoted("it's $5"), r"'it'\''s $5'");
+        assert_eq!(quoted_on(Os::Linux, "it's $5"), r"'it'\''s $5'");
+        assert_eq!(quoted_on(Os::Windows, r"C:\Silly Tavern!\data"), r#""C:\Silly Tavern!\data""#);
+        assert_eq!(quoted_on(Os::Windows, "it's $5"), "'it''s $5'");
     }
 
     #[test]

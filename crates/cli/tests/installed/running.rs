@@ -119,6 +119,8 @@ fn a_terminal_that_is_closed_does_not_end_what_records_before_sillytavern_ends()
 #[cfg(target_os = "linux")]
 #[test]
 fn a_system_that_takes_no_service_is_left_as_it_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+
     let stage = Stage::new();
     let home = tempfile::tempdir().unwrap();
     let service = |args: &[&str]| {
@@ -134,14 +136,35 @@ fn a_system_that_takes_no_service_is_left_as_it_was() {
     assert!(!unit.exists());
     assert_eq!(service(&["status"]).status.code(), Some(1));
 
-    // A systemctl that always succeeds.
-    let yes = home.path().join("systemctl");
-    std::os::unix::fs::symlink("/bin/true", &yes).unwrap();
+    // A systemctl that notes what it is asked.
+    let noting = format!("#!/bin/sh\necho \"$2\" >> '{}/asked'\n", home.path().display());
+    let systemctl = home.path().join("systemctl");
+    fs::write(&systemctl, &noting).unwrap();
+    fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o700)).unwrap();
+    let asked = || {
+        let asked = fs::read_to_string(home.path().join("asked")).unwrap_or_default();
+        let _ = fs::remove_file(home.path().join("asked"));
+        asked.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
     assert_eq!(service(&["install", "--yes"]).status.code(), Some(0));
     let text = fs::read_to_string(&unit).unwrap();
     assert!(text.contains(&*stage.scene.root().to_string_lossy()), "{text}");
+    assert_eq!(asked(), ["daemon-reload", "enable"]);
     assert_eq!(service(&["status"]).status.code(), Some(0));
+    // What runs is stopped first, or it would continue with the earlier folders.
+    assert_eq!(service(&["install", "--yes"]).status.code(), Some(0));
+    assert_eq!(asked(), ["disable", "daemon-reload", "enable"]);
     assert_eq!(service(&["remove", "--yes"]).status.code(), Some(0));
+    assert_eq!(asked(), ["disable"]);
+    assert!(!unit.exists());
+    let output = service(&["remove", "--yes"]);
+    assert!(printed(&output).contains("It is not installed."), "{}", printed(&output));
+    assert_eq!((asked(), output.status.code()), (vec![], Some(0)));
+
+    // It accepts the file, but does not start it.
+    fs::write(&systemctl, noting + "[ \"$2\" != enable ]\n").unwrap();
+    assert_eq!(service(&["install", "--yes"]).status.code(), Some(2));
+    assert_eq!(asked(), ["daemon-reload", "enable", "disable"]);
     assert!(!unit.exists());
 }
 

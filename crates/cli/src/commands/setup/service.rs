@@ -34,11 +34,14 @@ struct WatchCommand {
 }
 
 /// The file to write and the commands to run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct ServicePlan {
-    file: Option<(PathBuf, String)>,
+    path: PathBuf,
+    text: String,
     install: Vec<Vec<String>>,
+    /// Succeeds if it is installed. If empty, the file says so.
     status: Vec<String>,
+    /// Fails if it is not running or not installed.
     remove: Vec<Vec<String>>,
 }
 
@@ -63,24 +66,27 @@ pub(crate) fn run(
     };
     let home = environment.home.clone().unwrap_or_default();
     let system = System::here();
-    let plan = plan(system, &home, &watch);
+    let plan = plan(system, &home, account().as_deref(), &watch);
     match command {
         ServiceCommand::Install { yes } => {
             if watch.program.components().any(|part| part.as_os_str() == "_npx") {
                 ui.note("This forklore was started by npx, and npm may remove it: run `npm install -g forklore` first.");
             }
-            show(ui, &plan.file, &plan.install);
+            // What runs now would continue with the folders that it was started with.
+            let earlier = if is_installed(&plan) { plan.remove.as_slice() } else { &[] };
+            for command in earlier {
+                ui.say(Line::new().plain("Run    ").bold(command.join(" ")));
+            }
+            show(ui, &plan);
             if !*yes && !confirm(ui)? {
                 return Ok(Exit::Failed);
             }
-            if let Some((path, text)) = &plan.file {
-                write(context.disk, path, text)?;
-            }
-            if let Err(error) = call_all(&plan.install) {
-                // Do not leave a file behind that the system rejected.
-                if let Some((path, _)) = &plan.file {
-                    let _ = context.disk.remove(path);
-                }
+            let _ = call_each(earlier);
+            write(context.disk, &plan.path, &bytes_for(system, &plan.text))?;
+            if let Err(error) = plan.install.iter().try_for_each(|command| call(command)) {
+                // Do not leave anything behind that the system rejected.
+                let _ = call_each(&plan.remove);
+                let _ = context.disk.remove(&plan.path);
                 return Err(error);
             }
             ui.say("Installed. `forklore doctor` shows whether everything is being recorded.");
@@ -93,23 +99,28 @@ pub(crate) fn run(
             answer(ui, &plan, is_there);
             Ok(Exit::found_if(!is_there))
         }
+        ServiceCommand::Remove { .. } if !is_installed(&plan) && !is_there(&plan.path) => {
+            ui.say("It is not installed.");
+            answer(ui, &plan, false);
+            Ok(Exit::Fine)
+        }
         ServiceCommand::Remove { yes } => {
             for command in &plan.remove {
                 ui.say(format!("Run     {}", command.join(" ")));
             }
-            if let Some((path, _)) = &plan.file {
-                ui.say(format!("Remove  {}", path.display()));
-            }
+            ui.say(format!("Remove  {}", plan.path.display()));
             if !*yes && !confirm(ui)? {
                 return Ok(Exit::Failed);
             }
-            // Stopping fails if it is not running, which is fine.
-            let _ = call_all(&plan.remove);
-            if let Some((path, _)) = &plan.file
-                && RealDisk.stat(path).is_ok_and(|stat| stat.is_some())
-            {
-                let removed = RealDisk.remove(path);
-                removed.map_err(|error| not_written(path, error))?;
+            let was_installed = is_installed(&plan);
+            let called = call_each(&plan.remove);
+            if is_there(&plan.path) {
+                let removed = RealDisk.remove(&plan.path);
+                removed.map_err(|error| not_written(&plan.path, error))?;
+            }
+            // Windows also refuses to end what does not run; there it matters whether it is gone.
+            if was_installed && (plan.status.is_empty() || is_installed(&plan)) {
+                called?;
             }
             ui.say("Removed. The history stays as it is.");
             answer(ui, &plan, false);
@@ -129,6 +140,15 @@ impl System {
     }
 }
 
+/// Who is logged in, as Windows names accounts.
+fn account() -> Option<String> {
+    let name = std::env::var("USERNAME").ok()?;
+    Some(match std::env::var("USERDOMAIN") {
+        Ok(domain) => format!("{domain}\\{name}"),
+        Err(_) => name,
+    })
+}
+
 impl WatchCommand {
     fn args(&self) -> Vec<String> {
         let path = |path: &Path| path.display().to_string();
@@ -142,7 +162,7 @@ impl WatchCommand {
     }
 }
 
-fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
+fn plan(system: System, home: &Path, account: Option<&str>, watch: &WatchCommand) -> ServicePlan {
     let commands = |lines: &[&[&str]]| -> Vec<Vec<String>> {
         lines.iter().map(|line| line.iter().map(|word| (*word).to_owned()).collect()).collect()
     };
@@ -150,16 +170,15 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
     match system {
         System::Systemd => {
             // Escapes characters that are special in a systemd unit.
-            let quote = |word: &String| {
-                format!(
-                    "\"{}\"",
-                    word.replace('\\', "\\\\")
-                        .replace('"', "\\\"")
-                        .replace('%', "%%")
-                        .replace('$', "$$")
-                )
+            let quote = |word: &str| {
+                let word = word.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("\"{}\"", word.replace('%', "%%").replace('$', "$$"))
             };
-            let line: Vec<String> = words.iter().map(quote).collect();
+            let mut line: Vec<String> = words.iter().map(|word| quote(word)).collect();
+            // It allows them in arguments, but not in the path of the program.
+            if words[0].contains(['\\', '"', '\'', '$']) {
+                line.splice(0..0, ["/bin/sh", "-c", "exec \"$@\"", "sh"].map(quote));
+            }
             let text = format!(
                 "[Unit]\nDescription=Forklore: a history of SillyTavern's chats and lorebooks\n\n\
                  [Service]\nExecStart={}\nRestart=on-failure\nRestartSec=10\n\n\
@@ -168,7 +187,8 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
             );
             let ctl = ["systemctl", "--user"];
             ServicePlan {
-                file: Some((home.join(".config/systemd/user/forklore.service"), text)),
+                path: home.join(".config/systemd/user/forklore.service"),
+                text,
                 install: commands(&[
                     &[ctl[0], ctl[1], "daemon-reload"],
                     &[ctl[0], ctl[1], "enable", "--now", "forklore.service"],
@@ -178,17 +198,14 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
             }
         }
         System::Windows => {
-            // Runs without a console window.
-            let line: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            let line = format!("conhost.exe --headless {}", line.join(" "));
             let name = ["/TN", "Forklore"];
+            let path = ["AppData", "Local", "Forklore", "task.xml"];
+            let path = home.join(path.iter().collect::<PathBuf>());
+            let shown = path.display().to_string();
             ServicePlan {
-                file: None,
+                text: task(account, &words),
                 install: commands(&[
-                    &[
-                        "schtasks", "/Create", name[0], name[1], "/SC", "ONLOGON", "/TR", &line,
-                        "/F",
-                    ],
+                    &["schtasks", "/Create", name[0], name[1], "/XML", &shown, "/F"],
                     &["schtasks", "/Run", name[0], name[1]],
                 ]),
                 status: commands(&[&["schtasks", "/Query", name[0], name[1]]]).remove(0),
@@ -196,15 +213,13 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
                     &["schtasks", "/End", name[0], name[1]],
                     &["schtasks", "/Delete", name[0], name[1], "/F"],
                 ]),
+                path,
             }
         }
         System::Mac => {
-            let escape = |word: &String| {
-                word.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-            };
             let line: String = words
                 .iter()
-                .map(|word| format!("        <string>{}</string>\n", escape(word)))
+                .map(|word| format!("        <string>{}</string>\n", escaped(word)))
                 .collect();
             let text = format!(
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -219,7 +234,8 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
                 install: commands(&[&["launchctl", "load", "-w", &shown]]),
                 status: Vec::new(),
                 remove: commands(&[&["launchctl", "unload", "-w", &shown]]),
-                file: Some((path, text)),
+                path,
+                text,
             }
         }
         System::Termux => {
@@ -229,21 +245,86 @@ fn plan(system: System, home: &Path, watch: &WatchCommand) -> ServicePlan {
                 line.join(" ")
             );
             ServicePlan {
-                file: Some((home.join(".termux/boot/forklore.sh"), text)),
-                ..ServicePlan::default()
+                path: home.join(".termux/boot/forklore.sh"),
+                text,
+                install: Vec::new(),
+                status: Vec::new(),
+                remove: Vec::new(),
             }
         }
     }
 }
 
-fn show(ui: &mut Ui<'_>, file: &Option<(PathBuf, String)>, commands: &[Vec<String>]) {
-    if let Some((path, text)) = file {
-        ui.say(Line::new().plain("Write  ").bold(path.display().to_string()));
-        for line in text.lines() {
-            ui.say(format!("    {line}"));
+/// A task for Windows' Task Scheduler. Anybody may start one at their own login, but only an administrator at
+/// everybody's, which is what `schtasks /SC ONLOGON` asks for. Without these settings, Windows would end it after three
+/// days and not start it on batteries.
+fn task(account: Option<&str>, words: &[String]) -> String {
+    let user = account.map_or_else(String::new, |account| {
+        format!("\n      <UserId>{}</UserId>", escaped(account))
+    });
+    // A backslash before the closing quote would escape it. Names on Windows contain no quotes.
+    let quote = |word: &String| match word.ends_with('\\') {
+        true => format!("\"{word}\\\""),
+        false => format!("\"{word}\""),
+    };
+    let line: Vec<String> = words.iter().map(quote).collect();
+    // Without a console window.
+    let line = escaped(&format!("--headless {}", line.join(" ")));
+    format!(
+        r#"<?xml version="1.0" encoding="UTF-16"?>
+<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
+  <Triggers>
+    <LogonTrigger>{user}
+    </LogonTrigger>
+  </Triggers>
+  <Principals>
+    <Principal id="Author">{user}
+      <LogonType>InteractiveToken</LogonType>
+      <RunLevel>LeastPrivilege</RunLevel>
+    </Principal>
+  </Principals>
+  <Settings>
+    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
+    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
+    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
+    <ExecutionTimeLimit>PT0S</ExecutionTimeLimit>
+    <RestartOnFailure>
+      <Interval>PT1M</Interval>
+      <Count>255</Count>
+    </RestartOnFailure>
+  </Settings>
+  <Actions Context="Author">
+    <Exec>
+      <Command>conhost.exe</Command>
+      <Arguments>{line}</Arguments>
+    </Exec>
+  </Actions>
+</Task>
+"#
+    )
+}
+
+/// As text in XML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// `schtasks` reads other files in the code page of the system.
+fn bytes_for(system: System, text: &str) -> Vec<u8> {
+    match system {
+        System::Windows => {
+            format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect()
         }
+        _ => text.as_bytes().to_owned(),
     }
-    for command in commands {
+}
+
+fn show(ui: &mut Ui<'_>, plan: &ServicePlan) {
+    ui.say(Line::new().plain("Write  ").bold(plan.path.display().to_string()));
+    for line in plan.text.lines() {
+        ui.say(format!("    {line}"));
+    }
+    for command in &plan.install {
         ui.say(Line::new().plain("Run    ").bold(command.join(" ")));
     }
 }
@@ -259,28 +340,30 @@ fn confirm(ui: &mut Ui<'_>) -> Result<bool, CommandError> {
 }
 
 fn answer(ui: &mut Ui<'_>, plan: &ServicePlan, is_installed: bool) {
-    let file = plan.file.as_ref().map(|(path, _)| path.display().to_string());
-    let members =
-        [("installed", Json::from(is_installed)), ("file", file.map_or(Json::Null, Json::from))];
+    let file = plan.path.display().to_string();
+    let members = [("installed", Json::from(is_installed)), ("file", Json::from(file))];
     ui.answer(&json::answer("service", members));
 }
 
 fn is_installed(plan: &ServicePlan) -> bool {
-    match &plan.file {
-        Some((path, _)) => RealDisk.stat(path).is_ok_and(|stat| stat.is_some()),
-        None => call(&plan.status).is_ok(),
+    match plan.status.is_empty() {
+        true => is_there(&plan.path),
+        false => call(&plan.status).is_ok(),
     }
 }
 
-fn write(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), CommandError> {
+fn is_there(path: &Path) -> bool {
+    RealDisk.stat(path).is_ok_and(|stat| stat.is_some())
+}
+
+fn write(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     let folder = path.parent().unwrap_or(path);
-    let is_there = disk.stat(path).is_ok_and(|stat| stat.is_some());
-    let written = disk.make_dirs(folder).and_then(|()| match is_there {
+    let written = disk.make_dirs(folder).and_then(|()| match is_there(path) {
         true => disk.remove(path),
         false => Ok(()),
     });
     written
-        .and_then(|()| disk.write_new(path, None, &[text.as_bytes()]))
+        .and_then(|()| disk.write_new(path, None, &[bytes]))
         .and_then(|()| make_executable(path))
         .map_err(|error| not_written(path, error))
 }
@@ -301,8 +384,10 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn call_all(commands: &[Vec<String>]) -> Result<(), CommandError> {
-    commands.iter().try_for_each(|command| call(command))
+/// Calls all of them, even if one fails, and returns the last error.
+fn call_each(commands: &[Vec<String>]) -> Result<(), CommandError> {
+    let called: Vec<_> = commands.iter().map(|command| call(command)).collect();
+    called.into_iter().rev().collect()
 }
 
 fn call(command: &[String]) -> Result<(), CommandError> {
@@ -314,7 +399,10 @@ fn call(command: &[String]) -> Result<(), CommandError> {
     let output = output.map_err(|error| failed(error.to_string()))?;
     match output.status.success() {
         true => Ok(()),
-        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(failed(said.split_whitespace().collect::<Vec<_>>().join(" ")))
+        }
     }
 }
 
@@ -336,11 +424,8 @@ mod tests {
         let home = Path::new("/home/me");
         let mut told = String::new();
         for system in [System::Systemd, System::Windows, System::Mac, System::Termux] {
-            let plan = plan(system, home, &watch());
-            told += &format!("== {system:?}\n");
-            if let Some((path, text)) = &plan.file {
-                told += &format!("{}\n{text}", path.display());
-            }
+            let plan = plan(system, home, Some("DESK & CO\\me"), &watch());
+            told += &format!("== {system:?}\n{}\n{}", plan.path.display(), plan.text);
             for command in plan.install.iter().chain(&plan.remove) {
                 told += &format!("$ {}\n", command.join(" "));
             }

@@ -73,11 +73,25 @@ pub fn find_root(disk: &dyn Disk, environment: &Environment) -> Result<FoundRoot
     }
 }
 
-/// The nearby folders in which a SillyTavern is installed. The one that is used comes first.
-pub fn find_installs(disk: &dyn Disk, environment: &Environment) -> Vec<PathBuf> {
-    let mut installs: Vec<PathBuf> =
-        environment.installs().filter(|install| is_install(disk, install)).collect();
-    installs.dedup();
+/// The folders in which a SillyTavern is installed: around the data root `root`, around the working folder, at home, and
+/// in the same folder as one of these.
+pub fn find_installs(disk: &dyn Disk, environment: &Environment, root: &Path) -> Vec<PathBuf> {
+    let near: Vec<PathBuf> =
+        root.parent().map(Path::to_owned).into_iter().chain(environment.installs()).collect();
+    let beside = near
+        .iter()
+        .filter(|folder| is_install(disk, folder))
+        .filter_map(|install| install.parent());
+    let beside = beside.flat_map(|folder| {
+        let names = disk.list(folder).unwrap_or_default();
+        names.into_iter().map(|name| folder.join(name))
+    });
+    let mut installs: Vec<PathBuf> = Vec::new();
+    for folder in near.iter().cloned().chain(beside) {
+        if !installs.contains(&folder) && is_install(disk, &folder) {
+            installs.push(folder);
+        }
+    }
     installs
 }
 
@@ -245,13 +259,21 @@ fn is_data_root(disk: &dyn Disk, path: &Path) -> io::Result<bool> {
     if is_folder(disk, &path.join("_storage"))? {
         return Ok(true);
     }
+    let mut forbidden = None;
     for name in disk.list(path)? {
-        // An unreadable folder is no evidence of a data root.
-        if has_chats_or_books(disk, &path.join(name)).unwrap_or(false) {
-            return Ok(true);
+        let folder = path.join(name);
+        match has_chats_or_books(disk, &folder) {
+            Ok(true) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                forbidden =
+                    Some(io::Error::new(error.kind(), format!("{}: {error}", shown(&folder))));
+            }
+            // Whatever else cannot be read is no evidence of a data root.
+            Ok(false) | Err(_) => {}
         }
     }
-    Ok(false)
+    // Nobody knows what is in there.
+    forbidden.map_or(Ok(false), Err)
 }
 
 impl fmt::Display for RootSource {
@@ -450,6 +472,41 @@ mod tests {
             "home/SillyTavern/data/_storage/",
         ])
         .check("home/SillyTavern/data", None, RootSource::Install);
+    }
+
+    #[test]
+    fn installs_beside_one_another_are_found() {
+        let scene = scene(&[
+            "all/st/server.js",
+            "all/st/public/",
+            "all/st/data/_storage/",
+            "all/staging/server.js",
+            "all/staging/public/",
+            "all/photos/",
+            "elsewhere/st/server.js",
+            "elsewhere/st/public/",
+        ]);
+        let folder = scene.folder.path();
+        let mut found = find_installs(&RealDisk, &scene.environment, &folder.join("all/st/data"));
+        assert_eq!(found[0], folder.join("all/st"));
+        found.sort();
+        assert_eq!(found, [folder.join("all/st"), folder.join("all/staging")]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_may_not_be_read_is_not_called_empty() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let scene = scene(&["st/me/chats/"])
+            .with(|environment, folder| environment.flag = Some(folder.join("st")));
+        let user = scene.folder.path().join("st/me");
+        fs::set_permissions(&user, fs::Permissions::from_mode(0o000)).unwrap();
+        // Root may read everything.
+        if fs::read_dir(&user).is_err() {
+            let error = find_root(&RealDisk, &scene.environment).unwrap_err();
+            assert!(matches!(error.looked[0].why, RejectReason::Unreadable(_)), "{error:?}");
+        }
+        fs::set_permissions(&user, fs::Permissions::from_mode(0o700)).unwrap();
     }
 
     #[test]

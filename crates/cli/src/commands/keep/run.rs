@@ -32,8 +32,10 @@ const MAX_STARTS: u32 = 5;
 pub(crate) fn run(ui: &mut Ui<'_>, cli: &Cli, args: &RunArgs) -> Outcome {
     let recorder = RecorderCommand::new(cli, &args.command);
     let program = args.command[0].to_string_lossy();
+    // Caught before it starts: a signal in between would end only this process, and SillyTavern would not be told.
+    let signals = catch_signals();
     let mut tavern = start(&args.command).map_err(|error| not_started(&program, error))?;
-    forward_signals(&tavern);
+    forward(signals, &tavern);
     let (running, ended) = channel::<()>();
     let tavern = thread::spawn(move || {
         let status = tavern.wait();
@@ -73,33 +75,41 @@ fn exit_code(status: ExitStatus) -> u8 {
     status.code().map_or(u8::MAX, |code| u8::try_from(code).unwrap_or(u8::MAX))
 }
 
+#[cfg(unix)]
+fn catch_signals() -> Option<signal_hook::iterator::Signals> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).ok()
+}
+
 /// Ctrl-C already reaches every process in the terminal, and SillyTavern decides what to do with
 /// it. Signals sent to this process alone are forwarded.
 #[cfg(unix)]
-fn forward_signals(tavern: &Child) {
+fn forward(signals: Option<signal_hook::iterator::Signals>, tavern: &Child) {
     use rustix::process::{Pid, Signal, kill_process};
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT};
     let Some(tavern) = Pid::from_raw(tavern.id().cast_signed()) else { return };
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
-        thread::spawn(move || {
-            for signal in signals.forever() {
-                let forwarded = match signal {
-                    SIGINT if io::IsTerminal::is_terminal(&io::stdin()) => continue,
-                    SIGINT => Signal::INT,
-                    SIGHUP => Signal::HUP,
-                    _ => Signal::TERM,
-                };
-                let _ = kill_process(tavern, forwarded);
-            }
-        });
-    }
+    let Some(mut signals) = signals else { return };
+    thread::spawn(move || {
+        for signal in signals.forever() {
+            let forwarded = match signal {
+                SIGINT if io::IsTerminal::is_terminal(&io::stdin()) => continue,
+                SIGINT => Signal::INT,
+                SIGHUP => Signal::HUP,
+                _ => Signal::TERM,
+            };
+            let _ = kill_process(tavern, forwarded);
+        }
+    });
 }
 
 /// Ctrl-C already reaches every process in the console, and SillyTavern decides what to do with it.
 #[cfg(not(unix))]
-fn forward_signals(_: &Child) {
-    let _ = ctrlc::set_handler(|| ());
+fn catch_signals() -> Result<(), ctrlc::Error> {
+    ctrlc::set_handler(|| ())
 }
+
+#[cfg(not(unix))]
+fn forward(_: Result<(), ctrlc::Error>, _: &Child) {}
 
 /// How to start the recorder.
 struct RecorderCommand {

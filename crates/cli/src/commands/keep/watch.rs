@@ -46,7 +46,10 @@ pub(crate) fn run(
             ui.note(objection.to_string());
             return Ok(Exit::Fine);
         }
-        Err(objection) => return Err(CommandError::new(objection)),
+        Err(objection) => {
+            return Err(CommandError::new(objection)
+                .hinted("That one records everything; to start another, stop it first."));
+        }
     };
     let users: Vec<WatchedUser> =
         taverns.iter().map(|tavern| watched_user(tavern, histories)).collect();

@@ -12,7 +12,7 @@ use forklore_json::Object;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::disk::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::disk::volume::{Volume, is_in_container};
-use forklore_tavern::locate::root::{find_installs, find_root};
+use forklore_tavern::locate::root::{RejectReason, find_installs, find_root};
 use forklore_tavern::locate::users::Users;
 
 use crate::Context;
@@ -116,11 +116,15 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
                 .iter()
                 .map(|it| format!("{} ({})", it.path.display(), it.why))
                 .collect();
+            facts.read_error = error.looked.iter().find_map(|it| match &it.why {
+                RejectReason::Unreadable(error) => Some(error.to_string()),
+                _ => None,
+            });
             return facts;
         }
     };
     // Each installation with the data folder it would use.
-    let installs = find_installs(disk, &environment).into_iter().filter_map(|install| {
+    let installs = find_installs(disk, &environment, &root).into_iter().filter_map(|install| {
         let environment = environment.clone().given(Some(&install));
         Some((find_root(disk, &environment).ok()?.root, install))
     });
@@ -232,6 +236,9 @@ fn judge(facts: &Facts) -> Vec<Check> {
             format!("SillyTavern's data was not found. Looked in: {looked}"),
             "Tell it where to look: forklore --data /path/to/SillyTavern/data doctor",
         ));
+        if facts.read_error.is_some() {
+            rights(facts, &mut checks, &fine, &wrong);
+        }
         programs(facts, &mut checks, &fine, &wrong);
         return checks;
     };
@@ -443,6 +450,11 @@ mod tests {
         let nothing: [&str; 0] = [];
         assert_eq!(wrong(|_| ()), nothing);
         assert_eq!(wrong(|it| it.data = None), ["sillytavern"]);
+        let forbidden = |it: &mut Facts| {
+            it.data = None;
+            it.read_error = Some("permission denied".to_owned());
+        };
+        assert_eq!(wrong(forbidden), ["sillytavern", "reading"]);
         assert_eq!(wrong(|it| it.others = vec!["/home/me/SillyTavern".into()]), ["others"]);
         assert_eq!(
             wrong(|it| it.write_error = Some("read-only file system".to_owned())),

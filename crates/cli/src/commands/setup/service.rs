@@ -90,6 +90,9 @@ pub(crate) fn run(
                 return Err(error);
             }
             ui.say("Installed. `forklore doctor` shows whether everything is being recorded.");
+            if plan.install.is_empty() {
+                ui.say("Termux:Boot starts it when the phone starts; until then, run `forklore watch`.");
+            }
             answer(ui, &plan, true);
             Ok(Exit::Fine)
         }

@@ -34,6 +34,8 @@ struct Facts {
     /// The places that were searched, if no data folder was found.
     searched: Vec<String>,
     data: Option<PathBuf>,
+    /// Whether the data folder was named, so that no other one can be meant.
+    is_named: bool,
     /// Other SillyTavern installations nearby.
     others: Vec<PathBuf>,
     sillytavern: Option<String>,
@@ -106,6 +108,7 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
         is_in_container: is_in_container(),
         node: version_of("node").as_deref().and_then(major),
         has_git: version_of("git").is_some(),
+        is_named: environment.flag.is_some() || environment.forklore_data.is_some(),
         ..Facts::default()
     };
     let root = match find_root(disk, &environment) {
@@ -247,11 +250,14 @@ fn judge(facts: &Facts) -> Vec<Check> {
     if !facts.others.is_empty() {
         let others: Vec<String> =
             facts.others.iter().map(|other| other.display().to_string()).collect();
-        checks.push(wrong(
-            "others",
-            format!("There is more than one SillyTavern here; not checked: {}", others.join(", ")),
-            "To check another one: --data /its/data",
-        ));
+        let text =
+            format!("There is more than one SillyTavern here; not checked: {}", others.join(", "));
+        checks.push(match facts.is_named {
+            true => fine("others", text),
+            false => {
+                wrong("others", text, "Say which one is meant: --data /its/data, or FORKLORE_DATA")
+            }
+        });
     }
     match &facts.extension {
         Some(version) if version == env!("CARGO_PKG_VERSION") => {
@@ -456,6 +462,11 @@ mod tests {
         };
         assert_eq!(wrong(forbidden), ["sillytavern", "reading"]);
         assert_eq!(wrong(|it| it.others = vec!["/home/me/SillyTavern".into()]), ["others"]);
+        let named = |it: &mut Facts| {
+            it.others = vec!["/home/me/SillyTavern".into()];
+            it.is_named = true;
+        };
+        assert_eq!(wrong(named), nothing);
         assert_eq!(
             wrong(|it| it.write_error = Some("read-only file system".to_owned())),
             ["writing"]

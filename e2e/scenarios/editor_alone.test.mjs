@@ -13,7 +13,7 @@ const scenario = stage({ extension: false });
 
 const SHOWN = path.join(checkout, 'crates/core/tests/editor');
 
-scenario('looking through 50 entries twice leaves the file that the core is tested with', { limit: 1_500_000 }, async ({ page, files, story }) => {
+scenario('looking through 50 entries twice leaves the file that the core is tested with', { limit: 1_500_000, nightly: 'only another SillyTavern can change it' }, async ({ page, files, story }) => {
     const tale = await story.begin({ book: fiftyEntries() });
     await page.open(tale);
     const texts = { before: files.book(tale.book).text };

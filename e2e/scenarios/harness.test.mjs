@@ -45,6 +45,7 @@ for (const group of [false, true]) {
     scenario(`every fork is left on its parent's book, ${place}${group ? ', gzipped' : ''}`, {
         group,
         gzip: group,
+        nightly: 'it shows what SillyTavern loses',
     }, async ({ page, files, story }) => {
         const messages = (cast) => conversation(6, cast).with(4, reply(4, { ...cast, swipes: 2 }));
         const tale = await story.begin({ book: loreWithGaps(), messages });

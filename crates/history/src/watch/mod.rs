@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use forklore_tavern::disk::Disk;
 use forklore_tavern::disk::clock::Clock;
@@ -84,6 +84,12 @@ const RESCAN_AFTER: Duration = Duration::from_secs(10);
 /// for this long. SillyTavern saves one second after an edit, so half-way through that no save is
 /// disturbed.
 const SETTLED_AFTER: Duration = Duration::from_millis(500);
+/// Whether a file was saved so shortly before `now` that the next save may follow at once.
+fn is_fresh(saved: SystemTime, now: SystemTime) -> bool {
+    // A time in the future says nothing.
+    now.duration_since(saved).is_ok_and(|age| age < SETTLED_AFTER)
+}
+
 /// How often to retry reading a file that another program has locked.
 const TRIES: u32 = 6;
 /// While other users keep saving, how long an evicted user must be quiet before the history is
@@ -416,6 +422,15 @@ impl<'d> Watch<'d> {
             return;
         }
         let disk = self.settings.disk;
+        let home = scan::home(&self.users[at].user.folders);
+        let now = self.settings.clock.now();
+        let mut stats =
+            touched.names.iter().filter_map(|name| disk.stat(&home.join(name.to_path())).ok()?);
+        // On a busy machine, what the system reports can be late.
+        if stats.any(|stat| is_fresh(stat.modified, now)) {
+            self.users[at].touched = Touched { due: None, ..touched };
+            return self.touch(at);
+        }
         let scanned =
             self.open_history(at).and_then(|watched| watched.scan(disk, Some(&touched.names)));
         let is_unread = scanned.as_ref().is_ok_and(|scan| !scan.unread.is_empty());

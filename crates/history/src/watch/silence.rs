@@ -61,6 +61,12 @@ impl Watch<'_> {
         if watched.state != WatchState::Watched {
             return false;
         }
+        // There even a look opens the files, and could stand in the way of a save. Where something is
+        // reported, nothing is silent.
+        if !self.settings.are_exact && watched.look.is_reported {
+            watched.look = LastLook::default();
+            return false;
+        }
         let (files, _) = scan::files(self.settings.disk, &watched.user.folders);
         let stamp = scan::stamp(&files);
         let last = std::mem::replace(

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use forklore_tavern::disk::clock::SystemClock;
 use forklore_tavern::disk::{Disk, RealDisk};
@@ -16,6 +16,7 @@ use forklore_testkit::faulty::{Errno, Fault, FaultyDisk};
 use tempfile::TempDir;
 
 use super::{Event, Watch, WatchReport, WatchSettings, WatchedUser};
+use crate::file::FileName;
 use crate::record::scan::{SeenFiles, scan};
 use crate::version::commit::Origin;
 use crate::version::history::History;
@@ -440,4 +441,23 @@ fn whatever_call_fails_no_gap_is_hidden() {
         tried += 1;
     }
     assert!(tried >= 20 && gaps >= 4, "{tried} faults, {gaps} gaps");
+}
+
+#[test]
+fn where_little_is_reported_a_fresh_file_is_not_opened_however_late_its_report_is() {
+    let mut stage = Stage::new();
+    stage.watch.settings.are_exact = false;
+    let name = FileName::of_text("worlds/Lore.json");
+    stage.save("Lore", 2);
+    let file =
+        fs::File::options().write(true).open(stage.path("data/default-user/worlds/Lore.json"));
+    let file = file.unwrap();
+    // As if reporting the first one had taken half a second.
+    stage.watch.users[0].touched.names.insert(name);
+    for (age, versions) in [(100, 1), (5000, 2)] {
+        file.set_modified(SystemTime::now() - Duration::from_millis(age)).unwrap();
+        stage.watch.scan_touched(0, &mut fails);
+        let is_waiting = stage.watch.users[0].touched.due.is_some();
+        assert_eq!((stage.kinds("Lore").len(), is_waiting), (versions, versions == 1));
+    }
 }

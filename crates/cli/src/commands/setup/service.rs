@@ -53,7 +53,12 @@ pub(crate) fn run(
     command: &ServiceCommand,
 ) -> Outcome {
     let environment = context.environment.clone().given(cli.data.as_deref());
-    let root = find_root(context.disk, &environment)?.root;
+    // It can be removed after SillyTavern has been.
+    let root = match (find_root(context.disk, &environment), command) {
+        (Ok(found), _) => found.root,
+        (Err(error), ServiceCommand::Install { .. }) => return Err(error.into()),
+        (Err(_), _) => PathBuf::new(),
+    };
     let program = std::env::current_exe().map_err(|error| {
         let path = PathBuf::from("forklore");
         CommandError::new(Objection::NotRead { path, error })

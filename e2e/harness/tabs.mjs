@@ -39,7 +39,12 @@ export async function closeTab(tab) {
 export async function cutOff(tab, last, act) {
     await tab.raw.evaluate((last) => void (globalThis.mortal.last = last), last);
     await act();
-    await until(`the last request, ${JSON.stringify(last)}`, () => tab.raw.evaluate(() => globalThis.mortal.isGone));
+    await until(`the last request, ${JSON.stringify(last)}`, () => isCutOff(tab));
+}
+
+/** @param {TavernPage} tab @returns {Promise<boolean>} whether the last request was sent */
+export function isCutOff(tab) {
+    return tab.raw.evaluate(() => globalThis.mortal.isGone);
 }
 
 /** Runs in the page, before anything else. */

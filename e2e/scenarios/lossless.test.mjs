@@ -9,7 +9,7 @@ import { loreWithGaps } from '../harness/lore.mjs';
 import { FakeModel } from '../harness/model.mjs';
 import { isNight } from '../harness/places.mjs';
 import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
-import { closeTab, cutOff, openTab } from '../harness/tabs.mjs';
+import { closeTab, cutOff, isCutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
 import { bookWrites, endpointOf, holdRequest } from '../harness/wire.mjs';
 
@@ -514,7 +514,12 @@ const closings = [
         nightly: CLOSINGS_ARE_MANY,
         begin: async (tab) => {
             await tab.messageAction(5, '.mes_create_bookmark');
-            await tab.answer();
+            // The first request is sent before SillyTavern asks for a name.
+            const asked = tab.dialog().locator('.popup-input');
+            await until('a question or the end', async () => (await isCutOff(tab)) || asked.isVisible());
+            if (!(await isCutOff(tab))) {
+                await tab.answer();
+            }
         },
         parts: [
             [

@@ -274,27 +274,19 @@ if (missing) {
             const { metadata, messages } = files.chat(tale);
             const book = files.book(tale.book).value;
             const entries = Object.values(book.entries);
-            // SillyTavern's editor may have shown an entry meanwhile, and completed it with fields of its own.
-            const template = await page.raw.evaluate(async () => (await import('/scripts/world-info.js')).newWorldInfoEntryTemplate);
-            const titled = (title, ours) => {
-                const fields = Object.entries(entries.find(({ comment }) => comment === title));
-                return Object.fromEntries(fields.filter(([name]) => name in ours || !(name in template || name === 'characterFilter')));
-            };
+            const titled = (title) => entries.find(({ comment }) => comment === title);
 
             const working = operation(1, 'in_progress', { index });
             const standIn = queueEntry([working], { current: working.id });
-            const real = titled('__operation_queue', standIn);
-            assert.deepEqual(differences(real, standIn), []);
+            assert.deepEqual(differences(titled('__operation_queue'), standIn), []);
             assert.deepEqual(differences(busy, JSON.parse(standIn.content)), []);
-            assert.equal(real.content, queueEntry().content);
+            assert.equal(titled('__operation_queue').content, queueEntry().content);
 
             const { index: known } = metadata.auto_lorebooks.registry;
             const characters = Object.values(known).filter(({ type }) => type === 'character');
-            const { uid } = entries.find(({ comment }) => comment === '_registry_character');
-            const ourRegistry = registryEntry(uid, 'character', characters);
-            const registry = titled('_registry_character', ourRegistry);
-            assert.deepEqual(differences(registry, ourRegistry), []);
-            assert.equal(registry.content, ourRegistry.content);
+            const registry = titled('_registry_character');
+            assert.deepEqual(differences(registry, registryEntry(registry.uid, 'character', characters)), []);
+            assert.equal(registry.content, registryEntry(registry.uid, 'character', characters).content);
 
             const scenes = sceneBreaks(messages).map((end, at, all) => ({ start: at ? all[at - 1] + 1 : 0, end }));
             const ours = recapMetadata({ chat: tale.chat, bookName: tale.book, scenes, registry: Object.values(known) });

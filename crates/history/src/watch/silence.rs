@@ -61,8 +61,8 @@ impl Watch<'_> {
         if watched.state != WatchState::Watched {
             return false;
         }
-        // There even a look opens the files, and could stand in the way of a save. Where something is
-        // reported, nothing is silent.
+        // There even a look opens the files, and could stand in the way of a save. Where something
+        // is reported, nothing is silent.
         if !self.settings.are_exact && watched.look.is_reported {
             watched.look = LastLook::default();
             return false;

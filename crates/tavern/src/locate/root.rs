@@ -73,8 +73,8 @@ pub fn find_root(disk: &dyn Disk, environment: &Environment) -> Result<FoundRoot
     }
 }
 
-/// The folders in which a SillyTavern is installed: around the data root `root`, around the working folder, at home, and
-/// in the same folder as one of these.
+/// The folders in which a SillyTavern is installed: around the data root `root`, around the
+/// working folder, at home, and in the same folder as one of these.
 pub fn find_installs(disk: &dyn Disk, environment: &Environment, root: &Path) -> Vec<PathBuf> {
     let near: Vec<PathBuf> =
         root.parent().map(Path::to_owned).into_iter().chain(environment.installs()).collect();

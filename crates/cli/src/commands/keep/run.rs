@@ -32,7 +32,8 @@ const MAX_STARTS: u32 = 5;
 pub(crate) fn run(ui: &mut Ui<'_>, cli: &Cli, args: &RunArgs) -> Outcome {
     let recorder = RecorderCommand::new(cli, &args.command);
     let program = args.command[0].to_string_lossy();
-    // Caught before it starts: a signal in between would end only this process, and SillyTavern would not be told.
+    // Caught before it starts: a signal in between would end only this process, and SillyTavern
+    // would not be told.
     let signals = catch_signals();
     let mut tavern = start(&args.command).map_err(|error| not_started(&program, error))?;
     forward(signals, &tavern);

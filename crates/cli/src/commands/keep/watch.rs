@@ -48,7 +48,7 @@ pub(crate) fn run(
         }
         Err(objection) => {
             return Err(CommandError::new(objection)
-                .hinted("That one records everything; to start another, stop it first."));
+                .hinted("One is enough. To start this one instead, stop the other."));
         }
     };
     let users: Vec<WatchedUser> =

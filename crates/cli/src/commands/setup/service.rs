@@ -263,9 +263,9 @@ fn plan(system: System, home: &Path, account: Option<&str>, watch: &WatchCommand
     }
 }
 
-/// A task for Windows' Task Scheduler. Anybody may start one at their own login, but only an administrator at
-/// everybody's, which is what `schtasks /SC ONLOGON` asks for. Without these settings, Windows would end it after three
-/// days and not start it on batteries.
+/// A task for Windows' Task Scheduler. Anybody may start one at their own login, but only an
+/// administrator at everybody's, which is what `schtasks /SC ONLOGON` asks for. Without these
+/// settings, Windows would end it after three days and not start it on batteries.
 fn task(account: Option<&str>, words: &[String]) -> String {
     let user = account.map_or_else(String::new, |account| {
         format!("\n      <UserId>{}</UserId>", escaped(account))

@@ -262,7 +262,11 @@ if (missing) {
 
         // ---- Our stand-in ----
 
-        inStory('the stand-in for it writes its forms', {}, async ({ page, files, tale }) => {
+        // A story of its own: if SillyTavern's editor is the first to load a lorebook in a page, it adds the fields that an
+        // entry lacks, and the next save writes them. A lorebook that was made in this page is not loaded by it.
+        const justTold = taleOf(twoScenes);
+
+        justTold('the stand-in for it writes its forms', {}, async ({ page, files, tale }) => {
             await turn(page, model, `And then ${fact('character', 'Mara', 'forms')}`, `So it was. ${PARTING}`);
             const index = (await page.current()).messages - 1;
             model.hold('extract');

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use forklore_tavern::disk::parallel::in_parallel;
 use gix_pack::Bundle;
 use rustc_hash::FxHashSet;
 
@@ -14,10 +15,10 @@ use crate::git::raw::{RawIndex, valid_trailer};
 use crate::store::files::Files as _;
 use crate::store::{NEW, Store, TEMP};
 
-/// With this many packs or more, small ones are merged.
+/// With this many small packs or more, they are merged.
 const MANY_PACKS: usize = 16;
-/// Larger packs are left alone when small ones are merged.
-const LARGE: usize = 256 << 20;
+/// Larger packs are left alone: merging them takes longer than looking into one more pack.
+const LARGE: usize = 32 << 20;
 /// The sizes of a pack's header and trailer.
 const PACK_HEADER: usize = 12;
 const PACK_TRAILER: usize = 20;
@@ -34,10 +35,18 @@ pub(crate) fn sizes(store: &Store<'_>) -> u64 {
     store.packs().bundles().iter().map(|bundle| bundle.pack.data_len() as u64).sum()
 }
 
-/// The packs that are intact. A repair may still recover something from the others.
-pub(crate) fn whole(store: &Store<'_>) -> Vec<PathBuf> {
-    let whole = store.packs().bundles().iter().filter(|bundle| is_whole(store, bundle));
-    whole.map(|bundle| bundle.pack.path().to_owned()).collect()
+/// Which of these packs are intact, together with their indexes. A repair may still recover
+/// something from the others.
+pub(crate) fn whole(store: &Store<'_>, packs: &[&Bundle]) -> Vec<PathBuf> {
+    let disk = store.disk;
+    let paths: Vec<&Path> = packs.iter().map(|bundle| bundle.pack.path()).collect();
+    let whole = in_parallel(&paths, &|| {}, |path, buffer| {
+        let index = RawIndex::read(&disk.read(&path.with_extension("idx")).unwrap_or_default());
+        let checksum = disk.read_into(path, buffer).ok().and_then(|()| valid_trailer(buffer));
+        let is_whole = index.is_sound && checksum.is_some() && index.pack == checksum;
+        is_whole.then(|| path.to_path_buf())
+    });
+    whole.into_iter().flatten().collect()
 }
 
 /// Removes stray files in the pack folder: packs without an index (already copied by a process that
@@ -64,12 +73,14 @@ pub(crate) fn remove_catalogs(store: &Store<'_>) -> Result<()> {
 
 /// Merges small packs if there are many, by concatenating their entries.
 pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
-    let bundles = store.packs().bundles();
-    if bundles.len() < MANY_PACKS {
+    let mut order: Vec<&Bundle> = store.packs().bundles().iter().collect();
+    order.retain(|bundle| bundle.pack.data_len() <= LARGE);
+    if order.len() < MANY_PACKS {
         return Ok(());
     }
-    let mut order: Vec<&Bundle> = bundles.iter().collect();
-    order.retain(|bundle| bundle.pack.data_len() <= LARGE && is_whole(store, bundle));
+    // Damaged ones stay where they are.
+    let whole = whole(store, &order);
+    order.retain(|bundle| whole.iter().any(|path| path == bundle.pack.path()));
     order.sort_by_key(|bundle| bundle.pack.data_len());
     // Takes each pack that is at most twice as large as all smaller ones together, so that every
     // byte is copied only a logarithmic number of times.
@@ -77,7 +88,7 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     let mut taken = Vec::new();
     for (place, bundle) in order.into_iter().enumerate() {
         let size = bundle.pack.data_len();
-        if size > LARGE || place >= MANY_PACKS / 2 && size > sum * 2 {
+        if place >= MANY_PACKS / 2 && size > sum * 2 {
             break;
         }
         sum += size;
@@ -116,15 +127,6 @@ pub(crate) fn roll_up(store: &mut Store<'_>) -> Result<()> {
     }
     let new = store.write_pack(packer.finish_pack()?)?;
     remove_packs(store, &old, &new)
-}
-
-/// Whether a pack and its index are intact. Damaged ones stay where they are.
-fn is_whole(store: &Store<'_>, bundle: &Bundle) -> bool {
-    let path = bundle.pack.path();
-    let read = |path: &Path| store.disk.read(path).unwrap_or_default();
-    let index = RawIndex::read(&read(&path.with_extension("idx")));
-    let checksum = valid_trailer(&read(path));
-    index.is_sound && checksum.is_some() && index.pack == checksum
 }
 
 /// Removes packs whose objects have been copied elsewhere. First their indexes are renamed to

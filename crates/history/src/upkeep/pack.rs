@@ -25,7 +25,7 @@ pub fn pack(history: &mut History<'_>) -> Result<Packing> {
 pub(crate) fn repack(writing: &mut Writing<'_, '_>) -> Result<Packing> {
     let store = writing.store_mut();
     let bytes_before = packs::sizes(store);
-    let old = packs::whole(store);
+    let old = packs::whole(store, &store.packs().bundles().iter().collect::<Vec<_>>());
     let tips: Vec<Id> = store.refs().values().copied().collect();
     let mut gathering = Gathering::new(store, PACK_LEVEL);
     gathering.add(&tips)?;

@@ -230,11 +230,11 @@ impl PieceMatcher<'_, '_> {
         if let Some(id) = self.find_moved(hash) {
             return Ok(id);
         }
-        if self.before.hashes.is_empty() {
-            let id = id_of(Kind::Blob, bytes)?;
-            if old == Some(id) {
-                return Ok(id);
-            }
+        // `put` would find it among all objects, which takes longer.
+        if let Some(old) = old.filter(|_| self.before.hashes.is_empty())
+            && id_of(Kind::Blob, bytes)? == old
+        {
+            return Ok(old);
         }
         (self.put)(Kind::Blob, bytes, old)
     }

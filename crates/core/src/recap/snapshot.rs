@@ -4,6 +4,7 @@ use crate::recap::queue;
 use crate::recap::scene::SceneMemory;
 use crate::sillytavern::book::Book;
 use crate::sillytavern::chat::Chat;
+use crate::sillytavern::defaults::plain_entry;
 use forklore_json::{Json, Object};
 
 /// A complete snapshot: every entry of the book after the extension processed the scene.
@@ -209,9 +210,10 @@ impl Snapshot {
     }
 }
 
-/// The fields of an entry that a snapshot does not store reliably.
+/// What the fields of an entry mean that a snapshot does not store reliably.
 pub fn lost_fields(entry: &Json) -> Json {
-    let mut lost = entry.clone();
+    // SillyTavern's editor completes entries just by showing them.
+    let mut lost = plain_entry(entry);
     if let Some(object) = lost.as_object_mut() {
         for field in STORED_FIELDS.iter().filter(|field| !UNRELIABLE.contains(field)) {
             object.remove(field);

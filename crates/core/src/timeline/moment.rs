@@ -615,6 +615,20 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_that_the_editor_has_completed_is_unchanged() {
+        let state = |fields: &str| {
+            let book = format!(r#"{{"entries":{{"7":{{"uid":7,"comment":"c"{fields}}}}}}}"#);
+            let book = Json::parse(book.as_bytes()).unwrap();
+            RecordedState::of(&Json::Null, Some(("B", &book)))
+        };
+        let mut unproved = Unproved::of(&state(""));
+        let filter = r#""characterFilter":{"isExclude":false,"names":[],"tags":[]}"#;
+        let completed = format!(r#","displayIndex":7,"scanDepth":null,"triggers":[],{filter}"#);
+        assert!(unproved.is_unchanged_in(&state(&completed)));
+        assert!(!unproved.is_unchanged_in(&state(r#","scanDepth":2"#)));
+    }
+
+    #[test]
     fn over_a_gap_in_the_journal_a_snapshot_proves_nothing() {
         let with_a_gap = [Some(("old", 1)), None, Some(("new", 9)), Some(("newer", 9))];
         assert_eq!(depth_at_the_scene_break(&with_a_gap), Some(1));

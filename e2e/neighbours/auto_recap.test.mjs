@@ -260,6 +260,27 @@ if (missing) {
             assert.deepEqual(findings.filter(({ problem }) => problem), []);
         });
 
+        const shownMeanwhile = taleOf(async ({ page, files, story }) => {
+            const begun = await story.begin({ messages: 1 });
+            await page.open(begun);
+            await turn(page, model, `And then ${fact('character', 'Mara', 'trunk-1')}`, `So it was. ${PARTING}`);
+            const tale = { ...begun, book: files.chat(begun).metadata.world_info };
+            model.hold('extract');
+            await turnWithoutWaiting(page, model, 'What now?', 'Another day begins.');
+            await model.holding();
+            await loadInEditor(page, tale.book);
+            model.release();
+            await idle(page);
+            return tale;
+        });
+
+        shownMeanwhile('a branch at a scene break has the lore of the scene, although SillyTavern’s editor has completed entries since', {}, async ({ page, files, tale }) => {
+            const registries = Object.values(files.book(tale.book).value.entries).filter(({ comment }) => comment.startsWith('_registry_'));
+            assert.ok(registries.every((entry) => 'displayIndex' in entry), 'or this proves nothing');
+            const child = await fork(page, 'branch', 2);
+            assert.deepEqual(loreOf(files.book(files.chat(tale, child).metadata.world_info).value), { 'character-Mara': 'Mara: trunk-1' });
+        });
+
         // ---- Our stand-in ----
 
         // A story of its own: if SillyTavern's editor is the first to load a lorebook in a page, it adds the fields that an
@@ -384,6 +405,16 @@ if (missing) {
             assert.match(versions.find(({ version }) => version === current).content, new RegExp(`\\[Mara\\] ${has}`));
             assertSound(metadata, files.book(book).value);
         }
+    }
+
+    /** Shows a lorebook in SillyTavern's editor, which is the first to load it, as it may be after a reload. */
+    async function loadInEditor(page, book) {
+        await page.raw.evaluate(async (name) => {
+            const { worldInfoCache, reloadEditor } = await import('/scripts/world-info.js');
+            worldInfoCache.delete(name);
+            reloadEditor(name, true);
+        }, book);
+        await page.raw.locator('#world_popup_entries_list .world_entry').first().waitFor({ state: 'attached' });
     }
 
     /** Makes the second that the page waits before it saves a chat much longer, relative to everything else, as on a fast machine. */

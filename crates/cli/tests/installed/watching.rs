@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forklore_json::Json;
 
-use crate::stage::{Stage, chat};
+use crate::stage::{Stage, chat, printed};
 
 pub(crate) struct Watcher {
     pub(crate) child: Child,
@@ -107,6 +107,22 @@ fn a_second_watch_of_the_same_files_says_that_there_is_one() {
     // A killed process holds no lock.
     drop(first);
     Watcher::start(&stage).until("Watching the stories.");
+}
+
+#[test]
+fn a_watch_of_all_users_goes_ahead_although_one_of_them_is_watched() {
+    let stage = Stage::new();
+    stage.write("../ada/chats/Mara/Story.jsonl", &chat("Story", None, 3));
+    let mut first = Watcher::run(&stage, &["--user", "default-user", "watch"]);
+    first.until("Watching the stories.");
+    let mut all = Watcher::run(&stage, &["watch", "--all-users"]);
+    all.until("another `forklore watch` is already recording the files of default-user");
+    all.until("Watching the stories of 2 users.");
+    let log = stage.command(&["--user", "ada", "log", "Story"]).output().unwrap();
+    assert!(printed(&log).contains("Mara/Story"), "{}", printed(&log));
+    let mut third = Watcher::run(&stage, &["watch", "--all-users"]);
+    third.until("already recording the files of ada, default-user");
+    assert_eq!(third.child.wait().unwrap().code(), Some(2));
 }
 
 #[test]

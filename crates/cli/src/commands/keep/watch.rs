@@ -39,18 +39,22 @@ pub(crate) fn run(
         return Err(CommandError::new(Objection::NobodyToWatch));
     };
     place::make(first.disk, &histories.folder(first))?;
-    let _locks = match lock_users(taverns, histories) {
-        Ok(locks) => locks,
-        Err(objection) if args.until_closed => {
-            // Exit successfully, so that `forklore run` does not start it again.
-            ui.note(objection.to_string());
-            return Ok(Exit::Fine);
-        }
-        Err(objection) => {
+    let (_locks, busy) = lock_users(taverns, histories);
+    if !busy.is_empty() {
+        let are_many = busy.len() > MAX_LISTED;
+        let who = if are_many { count(busy.len(), "user", "users") } else { busy.join(", ") };
+        let objection = Objection::AlreadyWatched(who);
+        let is_everyone = busy.len() == taverns.len();
+        if is_everyone && !args.until_closed {
             return Err(CommandError::new(objection)
                 .hinted("One is enough. To start this one instead, stop the other."));
         }
-    };
+        ui.note(objection.to_string());
+        if is_everyone {
+            // Exit successfully, so that `forklore run` does not start it again.
+            return Ok(Exit::Fine);
+        }
+    }
     let users: Vec<WatchedUser> =
         taverns.iter().map(|tavern| watched_user(tavern, histories)).collect();
     let settings = WatchSettings {
@@ -135,23 +139,25 @@ fn watched_user(tavern: &Tavern<'_>, histories: &Histories) -> WatchedUser {
 /// Long enough to outlast a process that only checks whether the lock is held.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Locks every user's history for watching. Two watchers would do no harm, but would report every
-/// loss twice. Where locking is not possible, watching goes ahead without.
-fn lock_users(taverns: &[Tavern<'_>], histories: &Histories) -> Result<Vec<UserLock>, Objection> {
-    let mut locks = Vec::new();
+/// Locks every user's history for watching, and names the users who are watched already. Two
+/// watchers do no harm, but report every loss twice. Where locking is not possible, watching goes
+/// ahead without.
+fn lock_users(taverns: &[Tavern<'_>], histories: &Histories) -> (Vec<UserLock>, Vec<String>) {
+    let (mut locks, mut busy) = (Vec::new(), Vec::new());
     for tavern in taverns {
         let handle = &tavern.folders.handle;
         let path = place::watching(&histories.folder(tavern), handle);
-        match UserLock::acquire(tavern.disk, &path, LOCK_TIMEOUT, &|time| tavern.clock.sleep(time))
-        {
+        // One who is watched is waited for, but not ten thousand of them.
+        let timeout = if busy.is_empty() { LOCK_TIMEOUT } else { Duration::ZERO };
+        match UserLock::acquire(tavern.disk, &path, timeout, &|time| tavern.clock.sleep(time)) {
             Ok(lock) => locks.push(lock),
             Err(LockError { source: LockCause::Busy { .. }, .. }) => {
-                return Err(Objection::AlreadyWatched(handle.clone()));
+                busy.push(handle.clone());
             }
             Err(_) => {}
         }
     }
-    Ok(locks)
+    (locks, busy)
 }
 
 fn cannot_watch(error: impl std::fmt::Display) -> CommandError {
@@ -198,7 +204,7 @@ fn install_signal_handlers(stopper: Stopper, ignores_ctrl_c: bool) {
     });
 }
 
-/// More changes than this at once are summarised.
+/// More changes or users than this at once are summarised.
 const MAX_LISTED: usize = 12;
 
 impl Reporter {

@@ -48,7 +48,7 @@ for (const [name, plan] of Object.entries(PLANS)) {
 
 test("saves 2.5 s apart, with the extension's records", options, async () => {
     const product = await Product.load();
-    const run = await runBesideWatch({ seed: SEED, saves: 110, pause: 2500, shortest: 2500, stories: 8, product });
+    const run = await runBesideWatch({ seed: SEED, saves: 150, pause: 2500, shortest: 2500, stories: 8, product });
     report(run);
     const { asked, exact } = run.tally.plain.book;
     assert.ok(asked >= 30 && exact >= 0.95 * asked, `${exact} of ${asked} are exact\n${run.tally.notExact.join('\n')}`);

@@ -121,7 +121,7 @@ fn a_watch_of_all_users_goes_ahead_although_one_of_them_is_watched() {
     let log = stage.command(&["--user", "ada", "log", "Story"]).output().unwrap();
     assert!(printed(&log).contains("Mara/Story"), "{}", printed(&log));
     let mut third = Watcher::run(&stage, &["watch", "--all-users"]);
-    third.until("already recording the files of ada, default-user");
+    third.until("another `forklore watch` is already recording the files of ada");
     assert_eq!(third.child.wait().unwrap().code(), Some(2));
 }
 

@@ -210,7 +210,7 @@ impl Snapshot {
     }
 }
 
-/// What the fields of an entry mean that a snapshot does not store reliably.
+/// The meaning of the fields that a snapshot does not store reliably.
 pub fn lost_fields(entry: &Json) -> Json {
     // SillyTavern's editor completes entries just by showing them.
     let mut lost = plain_entry(entry);

@@ -17,7 +17,7 @@ use crate::store::{NEW, Store, TEMP};
 
 /// With this many small packs or more, they are merged.
 const MANY_PACKS: usize = 16;
-/// Larger packs are left alone: merging them takes longer than looking into one more pack.
+/// Larger packs are left alone: copying them costs more than one more pack to look into.
 const LARGE: usize = 32 << 20;
 /// The sizes of a pack's header and trailer.
 const PACK_HEADER: usize = 12;

@@ -40,16 +40,15 @@ pub(crate) fn run(
     };
     place::make(first.disk, &histories.folder(first))?;
     let (_locks, busy) = lock_users(taverns, histories);
-    if !busy.is_empty() {
-        let are_many = busy.len() > MAX_LISTED;
-        let who = if are_many { count(busy.len(), "user", "users") } else { busy.join(", ") };
-        let objection = Objection::AlreadyWatched(who);
+    if let Some(one) = busy.first() {
         let is_everyone = busy.len() == taverns.len();
         if is_everyone && !args.until_closed {
-            return Err(CommandError::new(objection)
+            return Err(CommandError::new(Objection::AlreadyWatched(one.clone()))
                 .hinted("One is enough. To start this one instead, stop the other."));
         }
-        ui.note(objection.to_string());
+        let are_many = busy.len() > MAX_LISTED;
+        let who = if are_many { count(busy.len(), "user", "users") } else { busy.join(", ") };
+        ui.note(Objection::AlreadyWatched(who).to_string());
         if is_everyone {
             // Exit successfully, so that `forklore run` does not start it again.
             return Ok(Exit::Fine);
@@ -147,7 +146,7 @@ fn lock_users(taverns: &[Tavern<'_>], histories: &Histories) -> (Vec<UserLock>, 
     for tavern in taverns {
         let handle = &tavern.folders.handle;
         let path = place::watching(&histories.folder(tavern), handle);
-        // One who is watched is waited for, but not ten thousand of them.
+        // Waits only once: another watch may hold the locks of ten thousand users.
         let timeout = if busy.is_empty() { LOCK_TIMEOUT } else { Duration::ZERO };
         match UserLock::acquire(tavern.disk, &path, timeout, &|time| tavern.clock.sleep(time)) {
             Ok(lock) => locks.push(lock),

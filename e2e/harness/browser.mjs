@@ -3,6 +3,7 @@
 import { chromium } from 'playwright-core';
 
 import { TavernPage } from './page.mjs';
+import { PATIENCE } from './until.mjs';
 import { Watch } from './watch.mjs';
 
 const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
@@ -46,7 +47,7 @@ export function launchBrowser() {
  */
 export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
     const context = await browser.newContext({ ...VIEWPORTS[viewport], locale, reducedMotion: 'reduce' });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(PATIENCE);
     try {
         const raw = await context.newPage();
         const page = new TavernPage(raw, await Watch.on(raw), st);

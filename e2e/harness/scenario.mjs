@@ -11,7 +11,13 @@ import { failures, isNight, isSince } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
-const LIMIT = 120_000;
+const LIMIT = 300_000;
+
+/** Why a scenario that also runs solo only runs in `.ci/nightly` in a group. */
+export const SOLO_IS_DAILY = 'solo it runs for every change';
+
+/** Why a scenario in one theme only runs in `.ci/nightly`. */
+export const OTHER_THEME_IS_DAILY = 'in another theme it runs for every change';
 
 /**
  * What a scenario must cause and is otherwise forbidden: console errors, error toasts, a save refused because the file
@@ -33,7 +39,7 @@ const LIMIT = 120_000;
  * @property {string} [locale] implies `freshPage`
  * @property {Expected} [expects]
  * @property {number} [limit] in milliseconds
- * @property {string} [nightly] why it only runs in `.ci/nightly`
+ * @property {string | false} [nightly] why it only runs in `.ci/nightly`
  * @property {boolean} [besides] whether other extensions are loaded; their errors do not count
  * @property {string} [since] the first version of SillyTavern with the feature
  * @property {boolean} [skip]

@@ -1,3 +1,6 @@
+/** How long to wait for anything, in milliseconds: on a busy machine SillyTavern's page alone has taken 20 seconds. */
+export const PATIENCE = 60_000;
+
 /**
  * Polls until `probe` returns something truthy, and returns that. An exception in `probe` counts as "not yet", and is
  * reported on timeout.
@@ -8,7 +11,7 @@
  * @param {{ within?: number, every?: number }} [limits] in milliseconds
  * @returns {Promise<T>}
  */
-export async function until(what, probe, { within = 15_000, every = 25 } = {}) {
+export async function until(what, probe, { within = PATIENCE, every = 50 } = {}) {
     const deadline = Date.now() + within;
     for (;;) {
         let last;

@@ -7,7 +7,7 @@ import { dialog, notice, pressNotice, trashed, withSettings } from '../harness/f
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
 import { registryEntry } from '../harness/recap.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { act, card, caughtUp, chooseTimeline, leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
@@ -46,7 +46,7 @@ const BROUGHT = ['The wedding', 'The new ship', 'The keeper'];
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: three entries are ticked, looked at and brought over, and SillyTavern activates them there`, { group }, async ({ page, files, story }) => {
+    scenario(`${kind}: three entries are ticked, looked at and brought over, and SillyTavern activates them there`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: lore() });
         await page.open(tale);
         const { one, two, books } = await twoEndings({ page, files }, tale, EDITS);
@@ -86,7 +86,7 @@ for (const group of [false, true]) {
         await page.raw.keyboard.press('Escape');
     });
 
-    scenario(`${kind}: into a timeline that is not open`, { group }, async ({ page, files, story }) => {
+    scenario(`${kind}: into a timeline that is not open`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: lore() });
         await page.open(tale);
         const { one, two, books } = await twoEndings({ page, files }, tale, EDITS);
@@ -473,10 +473,13 @@ scenario('a thousand entries that differ are shown at once', { limit: 240_000 },
     await page.raw.keyboard.press('Escape');
 });
 
-for (const [where, { viewport, theme }] of Object.entries({
-    dark: { theme: { name: 'Dark Lite' } }, light: { theme: PAPER }, phone: { viewport: 'phone', theme: { name: 'Dark Lite' } }, 'phone light': { viewport: 'phone', theme: PAPER },
+for (const [where, { viewport, theme, nightly }] of Object.entries({
+    dark: { theme: { name: 'Dark Lite' } },
+    light: { theme: PAPER, nightly: OTHER_THEME_IS_DAILY },
+    phone: { viewport: 'phone', theme: { name: 'Dark Lite' }, nightly: OTHER_THEME_IS_DAILY },
+    'phone light': { viewport: 'phone', theme: PAPER },
 })) {
-    scenario(`it fits, can be read and touched: ${where}`, { viewport, freshPage: true }, async ({ st, page, files, story }) => {
+    scenario(`it fits, can be read and touched: ${where}`, { viewport, nightly, freshPage: true }, async ({ st, page, files, story }) => {
         if (theme === PAPER) {
             writeTheme(st, theme);
             await page.reload();

@@ -7,7 +7,7 @@ import { worldInfo } from '../harness/combining.mjs';
 import { agree, choose, dialog, inPanel, notice, panelSays, pressInDialog, pressInDrawer, pressNotice, said, verifyAll } from '../harness/forklore.mjs';
 import { assertSameBook } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 
 const scenario = stage({
     content: true,
@@ -99,7 +99,7 @@ scenario('the original is used again, and the copy is unlinked or stays', { fres
 });
 
 for (const group of [false, true]) {
-    scenario(`a renamed original is still left out, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+    scenario(`a renamed original is still left out, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const { tale, original } = await sharedLore({ page, files, story });
         await pressInDrawer(page, 'Give this chat its own copy');
         await panelSays(page, /is left out/);

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { agree, decline, dialog, notice, pressNotice, trashed, withSettings } from '../harness/forklore.mjs';
 import { overflowing, tooSmall } from '../harness/looks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, timelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
@@ -39,7 +39,7 @@ const press = (view, name) => bar(view).getByRole('button', { name, exact: true 
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: several timelines are ticked and deleted with one question, and put back with one press`, { group, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`${kind}: several timelines are ticked and deleted with one question, and put back with one press`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await grow(story, tale, { 'A way': 'main', 'A way on': 'A way', 'A way back': 'A way', 'Another way': 'main' });
         await page.open(tale);
@@ -191,7 +191,7 @@ scenario('on a phone a tool turns taps into ticks', { viewport: 'phone' }, async
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: a family stays together when a timeline in its middle is deleted, on the map or in SillyTavern's list`, { group, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`${kind}: a family stays together when a timeline in its middle is deleted, on the map or in SillyTavern's list`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await grow(story, tale, { Upper: 'main', Middle: 'Upper', Lower: 'Middle', Lowest: 'Lower' });
         await page.open(tale);

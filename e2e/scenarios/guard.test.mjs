@@ -6,7 +6,7 @@ import { chance } from '../harness/chance.mjs';
 import { agree, choose, decide, decline, dialog, notice, pressNotice, said, trashed, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
-import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
+import { assertNothingUnexpected, OTHER_THEME_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { closeTab, openTab } from '../harness/tabs.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { until } from '../harness/until.mjs';
@@ -153,13 +153,15 @@ function inTrashOf(files, tale) {
 
 // ---- The same entry ----
 
-for (const { what, answer, inBook, inTrash } of [
-    { what: 'mine is taken', answer: agree, inBook: 'by the other tab', inTrash: 'by this tab' },
+const OTHER_ANSWERS = 'other answers are given for every change';
+
+for (const { what, answer, inBook, inTrash, nightly } of [
+    { what: 'mine is taken', nightly: OTHER_ANSWERS, answer: agree, inBook: 'by the other tab', inTrash: 'by this tab' },
     { what: 'the other one is taken', answer: async (tab) => { await choose(tab, 'theirs'); await agree(tab); }, inBook: 'by this tab', inTrash: 'by the other tab' },
-    { what: 'it is left for later', answer: decline, inBook: 'by the other tab', inTrash: 'by this tab' },
+    { what: 'it is left for later', nightly: OTHER_ANSWERS, answer: decline, inBook: 'by the other tab', inTrash: 'by this tab' },
     { what: 'Escape is pressed', answer: (tab) => tab.raw.keyboard.press('Escape'), inBook: 'by the other tab', inTrash: 'by this tab' },
 ]) {
-    scenario(`two tabs edit the same entry: asked, and neither text is lost when ${what}`, {}, async ({ page, files, story }) => {
+    scenario(`two tabs edit the same entry: asked, and neither text is lost when ${what}`, { nightly }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: lore() });
         const { tabs: [, other], close } = await twoTabs(page, tale);
         await saving(page, tale.book, 3, 'by this tab');
@@ -295,12 +297,12 @@ const OLD = 'Captain of the Gull. Owes Iven her ship and has never said so. She 
 const HERE = OLD.replace('has never said so', 'said so once, to nobody').replace('dark', 'lit');
 const THERE = OLD.replace('Captain of the Gull', 'Captain and owner of the Gull');
 
-for (const { where, viewport, theme, width } of [
-    { where: 'in a dark theme' },
+for (const { where, viewport, theme, width, nightly } of [
+    { where: 'in a dark theme', nightly: OTHER_THEME_IS_DAILY },
     { where: 'on a phone', viewport: 'phone', width: 360 },
     { where: 'in a light theme', theme: PAPER },
 ]) {
-    scenario(`the question about two versions can be read and answered ${where}`, { freshPage: true, viewport }, async ({ page, files, story, st }) => {
+    scenario(`the question about two versions can be read and answered ${where}`, { freshPage: true, viewport, nightly }, async ({ page, files, story, st }) => {
         if (theme) {
             writeTheme(st, theme);
             await page.reload();

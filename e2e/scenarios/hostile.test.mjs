@@ -8,7 +8,7 @@ import { book, entry } from '../harness/lore.mjs';
 import { asFileName, asSavedName, COUNT } from '../harness/payloads.mjs';
 import { isNight } from '../harness/places.mjs';
 import { sceneBreak } from '../harness/recap.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
 import { leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
@@ -268,7 +268,7 @@ scenario('names of lorebooks: a missing one, and those to choose from', {}, asyn
 });
 
 for (const group of [false, true]) {
-    scenario(`names of chats that share a lorebook: the split and its plan, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, story, trap }) => {
+    scenario(`names of chats that share a lorebook: the split and its plan, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, story, trap }) => {
         const names = trap.texts.filter((_, number) => number % 7 === 0).map((text) => asSavedName(text));
         const tale = await story.begin({ book: book([entry(0), entry(1)]) });
         for (const name of names) {

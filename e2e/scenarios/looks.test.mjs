@@ -8,7 +8,7 @@ import { assertSameBook } from '../harness/forks.mjs';
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { TavernPage } from '../harness/page.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { OTHER_THEME_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { chooseTimeline, openTimelines } from '../harness/timelines.mjs';
@@ -245,7 +245,7 @@ scenario('in a light theme everything of ours can be read', { freshPage: true },
     }
 });
 
-scenario('in the dark theme everything of ours can be read', { freshPage: true }, async (given) => {
+scenario('in the dark theme everything of ours can be read', { freshPage: true, nightly: OTHER_THEME_IS_DAILY }, async (given) => {
     await given.page.run('/theme Dark Lite');
     await assertReadableEverywhere(given);
 });

@@ -8,7 +8,7 @@ import { assertForked, assertOwnLore, assertSameBook, lookAround, withoutJournal
 import { loreWithGaps } from '../harness/lore.mjs';
 import { FakeModel } from '../harness/model.mjs';
 import { isNight } from '../harness/places.mjs';
-import { assertNothingUnexpected, stage } from '../harness/scenario.mjs';
+import { assertNothingUnexpected, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { closeTab, cutOff, isCutOff, openTab } from '../harness/tabs.mjs';
 import { until } from '../harness/until.mjs';
 import { bookWrites, endpointOf, holdRequest } from '../harness/wire.mjs';
@@ -67,6 +67,7 @@ for (const part of [1, 2, 3, 4]) {
     scenario(`pending edits of other books survive a fork, ${ROUNDS} rounds, ${part} of 4`, {
         group: part === 4,
         gzip: part === 3,
+        nightly: part === 2 && 'it is the first part with other numbers',
         settings: { whenInexact: 'nearest' },
     }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), messages: 40 });
@@ -224,7 +225,7 @@ const forksWhileSaving = [
 
 for (const { name, message, isLinked, fork } of forksWhileSaving) {
     for (const group of [false, true]) {
-        scenario(`a fork while the chat is being saved, by ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+        scenario(`a fork while the chat is being saved, by ${name}, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
             const tale = await story.begin({ book: loreWithGaps() });
             await page.open(tale);
             await page.send('the story goes on');
@@ -277,7 +278,7 @@ const forksWhileWriting = [
 
 for (const { name, isLinked, fork } of forksWhileWriting) {
     for (const group of [false, true]) {
-        scenario(`a fork at an earlier message while a reply is written, by ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+        scenario(`a fork at an earlier message while a reply is written, by ${name}, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async (given) => {
             const { page, files } = given;
             const { tale, reply } = await beingReplied(given);
             const before = lookAround(files, tale);
@@ -340,7 +341,7 @@ const forksOfTheLast = [
 
 for (const { name, kind, asksForName, begin } of forksOfTheLast) {
     for (const group of [false, true]) {
-        scenario(`at the message being written, ${name} waits until it is complete, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+        scenario(`at the message being written, ${name} waits until it is complete, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async (given) => {
             const { page, files } = given;
             const { tale, reply } = await beingReplied(given);
             const before = lookAround(files, tale);
@@ -506,12 +507,11 @@ const requests = {
     'the child is opened': ({ chat }) => ({ endpoint: '/api/chats/get', notAbout: chat }),
 };
 
-const CLOSINGS_ARE_MANY = 'each step is a page of its own; those of a branch are played for every change';
+const CLOSINGS_ARE_MANY = 'each step is a page of its own; two of a branch are played for every change';
 
 const closings = [
     {
         name: 'a checkpoint',
-        nightly: CLOSINGS_ARE_MANY,
         begin: async (tab) => {
             await tab.messageAction(5, '.mes_create_bookmark');
             // The first request is sent before SillyTavern asks for a name.
@@ -538,16 +538,17 @@ const closings = [
     },
     {
         name: 'a branch',
+        daily: 1,
         begin: (tab) => tab.messageAction(5, '.mes_create_branch'),
         parts: [
             [
-                { before: 'the list of books is read', leaves: [] },
-                { before: 'the child’s book is written', leaves: [] },
                 { after: 'the child’s book is written', leaves: ['book'] },
-                { before: 'the child is saved', leaves: ['book'] },
+                { after: 'the child is saved', leaves: ['book', 'child'] },
             ],
             [
-                { after: 'the child is saved', leaves: ['book', 'child'] },
+                { before: 'the list of books is read', leaves: [] },
+                { before: 'the child’s book is written', leaves: [] },
+                { before: 'the child is saved', leaves: ['book'] },
                 { before: 'the child is opened', leaves: ['book', 'child'] },
             ],
         ],
@@ -555,7 +556,6 @@ const closings = [
     {
         name: 'a checkpoint in a group',
         group: true,
-        nightly: CLOSINGS_ARE_MANY,
         begin: (tab) => void tab.run('/checkpoint-create mesId=5').catch(() => {}),
         parts: [
             [
@@ -574,8 +574,9 @@ const closings = [
     },
 ];
 
-for (const { name, group = false, nightly, begin, parts } of closings) {
+for (const { name, group = false, daily = 0, begin, parts } of closings) {
     for (const [part, steps] of parts.entries()) {
+        const nightly = part >= daily && CLOSINGS_ARE_MANY;
         scenario(`a tab that closes at any step of ${name}, ${part + 1} of ${parts.length}`, { group, nightly }, async ({ page, files, story }) => {
             const left = [];
             for (const step of steps) {
@@ -696,7 +697,7 @@ for (const group of [false, true]) {
 }
 
 for (const group of [false, true]) {
-    scenario(`Forklore saves no chat that is not loaded yet, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+    scenario(`Forklore saves no chat that is not loaded yet, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         await page.save();
@@ -787,7 +788,7 @@ const CORE = /\/forklore\/extension\/core\/pkg\/forklore(_bg\.wasm|\.js)$/;
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
-    scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
         await page.raw.route(CORE, (route) => (route.request().url().endsWith('.wasm')
             ? route.fulfill({ contentType: 'application/wasm', body: 'this is no module' })
@@ -817,6 +818,7 @@ for (const group of [false, true]) {
 
     scenario(`a core that fails during a fork leaves the child without a book, and says so, ${place}`, {
         group,
+        nightly: group && SOLO_IS_DAILY,
         freshPage: true,
         expects: { errors: [/the core broke/], toasts: [/has no lorebook/] },
     }, async ({ page, files, story }) => {

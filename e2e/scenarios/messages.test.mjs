@@ -6,7 +6,7 @@ import { comparison, messageField, messageRows } from '../harness/combining.mjs'
 import { decide, dialog, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation, question, reply } from '../harness/story.mjs';
 import { until } from '../harness/until.mjs';
 
@@ -123,7 +123,7 @@ const marked = (page, expected, kind = 'forks') => until(`the marks ${JSON.strin
 });
 
 for (const group of [false, true]) {
-    scenario(`${group ? 'group' : 'solo'}: messages where timelines fork off are marked, list them, and open them`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, story }) => {
+    scenario(`${group ? 'group' : 'solo'}: messages where timelines fork off are marked, list them, and open them`, { group, nightly: group && SOLO_IS_DAILY, settings: { whenInexact: 'nearest' } }, async ({ page, story }) => {
         const tale = await story.begin({ book: lore(), messages: 8 });
         await page.open(tale);
         const top = () => page.raw.locator('#chat .mes[mesid="3"] .mes_text').evaluate((text) => text.getBoundingClientRect().top);

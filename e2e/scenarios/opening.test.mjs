@@ -6,7 +6,7 @@ import { agree, choose, decline, dialog, lookingAt, notice, pressNotice, said, v
 import { assertSameBook, withoutJournal } from '../harness/forks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { sceneBreak } from '../harness/recap.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
 
 const scenario = withSettings(stage());
@@ -19,7 +19,7 @@ const IS_SHARED = /The lorebook “.*” is shared with/;
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
-    scenario(`a sealed child that is well is opened without a word, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`a sealed child that is well is opened without a word, ${place}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         const child = await page.checkpointByButton(5);
@@ -33,7 +33,7 @@ for (const group of [false, true]) {
         assert.equal(files.chat(tale, child).text, text, 'looking changes nothing');
     });
 
-    scenario(`an older timeline that shares nothing is no error, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`an older timeline that shares nothing is no error, ${place}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         const own = `Old lore of ${tale.chat}`;
         story.writeBook(own, loreWithGaps());

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 
 import { agree, decline, dialog, inPanel, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { act, caughtUp, chooseTimeline, leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
@@ -46,7 +46,7 @@ for (const group of [false, true]) {
 // ---- The journal of all chats ----
 
 for (const group of [false, true]) {
-    scenario(`the journal is removed from all chats, but not from one that may be open elsewhere, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+    scenario(`the journal is removed from all chats, but not from one that may be open elsewhere, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         await page.save();
@@ -88,7 +88,7 @@ for (const group of [false, true]) {
 
 for (const group of [false, true]) {
     const kind = group ? 'in a group' : 'solo';
-    scenario(`a timeline deleted on the map is put back from the trash, byte for byte, ${kind}`, { group }, async ({ page, files, story }) => {
+    scenario(`a timeline deleted on the map is put back from the trash, byte for byte, ${kind}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const { tale, child, own } = await withChild({ page, files, story });
         const before = { chats: files.chats(tale), books: files.books(), chat: files.chat(tale, child).text, book: files.book(own).text, group: group && files.group(tale).chats };
         await page.clearToasts();
@@ -132,7 +132,7 @@ scenario('deleted for good, neither the chat nor its lorebook is anywhere', {}, 
 
 for (const group of [false, true]) {
     const kind = group ? 'in a group' : 'solo';
-    scenario(`a rename and a split are undone from the trash, ${kind}`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
+    scenario(`a rename and a split are undone from the trash, ${kind}`, { group, nightly: group && SOLO_IS_DAILY, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         const sharing = `Shares, ${tale.chat}`;
         const write = (metadata) => story.writeChat(tale, sharing, { messages: conversation(3, { name: tale.speaker, group }), metadata: { integrity: 'of the one that shares', ...metadata } });

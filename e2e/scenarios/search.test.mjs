@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import { dialog, withSettings } from '../harness/forklore.mjs';
 import { overflowing, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
 import { card, caughtUp, leaveTimelines, openTimelines, timeOfEmptyPopup } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
@@ -49,7 +49,7 @@ async function tell(story) {
 }
 
 for (const group of [false, true]) {
-    scenario(`${group ? 'group' : 'solo'}: messages and lore of all timelines are found, shown and opened`, { group, freshPage: true }, async ({ page, story }) => {
+    scenario(`${group ? 'group' : 'solo'}: messages and lore of all timelines are found, shown and opened`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, story }) => {
         const tale = await tell(story);
         await page.open(tale);
         await page.clearToasts();

@@ -8,7 +8,7 @@ import { agree, decide, decline, dialog, notice, trashed, withSettings } from '.
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { asSavedName } from '../harness/payloads.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, timeOfEmptyPopup, timeToDraw, timelines } from '../harness/timelines.mjs';
@@ -127,7 +127,7 @@ function visibleTexts(elements) {
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: a family of one says what a family is, and forks from there`, { group }, async ({ page, files, story }) => {
+    scenario(`${kind}: a family of one says what a family is, and forks from there`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         const view = await openTimelines(page);
@@ -149,7 +149,7 @@ for (const group of [false, true]) {
         assert.equal(new Set(books).size, 3, 'three timelines, three books');
     });
 
-    scenario(`${kind}: of each timeline it tells kind, message, book, entries, exactness, problems and where one is`, { group }, async ({ page, story }) => {
+    scenario(`${kind}: of each timeline it tells kind, message, book, entries, exactness, problems and where one is`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
         const names = await growFamily(story, tale, 12, { chance: chance(12) });
         await page.open(tale);
@@ -261,7 +261,7 @@ for (const group of [false, true]) {
 
     // ---- Actions ----
 
-    scenario(`${kind}: open, rename, split and delete from there`, { group, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
+    scenario(`${kind}: open, rename, split and delete from there`, { group, nightly: group && SOLO_IS_DAILY, settings: { whenInexact: 'nearest' } }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         const older = `Older than all, ${tale.chat}`;
         story.writeChat(tale, older, { messages: conversation(3, { name: tale.speaker, group }), metadata: { main_chat: tale.chat, world_info: tale.book } });
@@ -579,7 +579,7 @@ async function touch(page, places) {
 // ---- Light, dark, Chinese ----
 
 for (const theme of [PAPER.name, 'Dark Lite']) {
-    scenario(`it can be read in ${theme}`, { freshPage: true }, async ({ page, story, st }) => {
+    scenario(`it can be read in ${theme}`, { freshPage: true, nightly: theme !== PAPER.name && OTHER_THEME_IS_DAILY }, async ({ page, story, st }) => {
         writeTheme(st, PAPER);
         await page.reload();
         await page.run(`/theme ${theme}`);

@@ -1,4 +1,4 @@
-/** How long to wait for anything, in milliseconds: on a busy machine SillyTavern's page alone has taken 20 seconds. */
+/** How long to wait for anything, in milliseconds: on a busy machine, loading SillyTavern's page has taken more than 15 seconds. */
 export const PATIENCE = 60_000;
 
 /**

@@ -3,7 +3,6 @@
 import { chromium } from 'playwright-core';
 
 import { TavernPage } from './page.mjs';
-import { PATIENCE } from './until.mjs';
 import { Watch } from './watch.mjs';
 
 const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
@@ -47,7 +46,9 @@ export function launchBrowser() {
  */
 export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
     const context = await browser.newContext({ ...VIEWPORTS[viewport], locale, reducedMotion: 'reduce' });
-    context.setDefaultTimeout(PATIENCE);
+    context.setDefaultTimeout(15_000);
+    // Only SillyTavern's own loading: on a busy machine it has taken more than 15 seconds.
+    context.setDefaultNavigationTimeout(60_000);
     try {
         const raw = await context.newPage();
         const page = new TavernPage(raw, await Watch.on(raw), st);

@@ -31,8 +31,6 @@ export function config(port, { requestCompression = false, backups = false, cont
         enableDownloadableTokenizers: false,
         enableServerPluginsAutoUpdate: false,
         backups: { chat: { enabled: backups } },
-        // Scaling pictures would be a tenth of its work.
-        thumbnails: { enabled: false },
         logging: { enableAccessLog: false, minLogLevel: 1 },
         performance: { requestCompression: { enabled: requestCompression, minPayloadSize: '0' } },
         skipContentCheck: !content,

@@ -1,6 +1,3 @@
-/** How long to wait for anything, in milliseconds: on a busy machine, loading SillyTavern's page has taken more than 15 seconds. */
-export const PATIENCE = 60_000;
-
 /**
  * Polls until `probe` returns something truthy, and returns that. An exception in `probe` counts as "not yet", and is
  * reported on timeout.
@@ -11,7 +8,7 @@ export const PATIENCE = 60_000;
  * @param {{ within?: number, every?: number }} [limits] in milliseconds
  * @returns {Promise<T>}
  */
-export async function until(what, probe, { within = PATIENCE, every = 50 } = {}) {
+export async function until(what, probe, { within = 15_000, every = 25 } = {}) {
     const deadline = Date.now() + within;
     for (;;) {
         let last;

@@ -45,7 +45,13 @@ export function launchBrowser() {
  * @returns {Promise<TavernPage>}
  */
 export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
-    const context = await browser.newContext({ ...VIEWPORTS[viewport], locale, reducedMotion: 'reduce' });
+    const context = await browser.newContext({
+        ...VIEWPORTS[viewport],
+        locale,
+        reducedMotion: 'reduce',
+        // SillyTavern would compress its modules anew for every page, half a second of processor time.
+        extraHTTPHeaders: { 'accept-encoding': 'identity' },
+    });
     context.setDefaultTimeout(15_000);
     // Only SillyTavern's own loading: on a busy machine it has taken more than 15 seconds.
     context.setDefaultNavigationTimeout(60_000);

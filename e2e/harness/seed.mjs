@@ -38,7 +38,7 @@ export function config(port, { requestCompression = false, backups = false, cont
 }
 
 /**
- * @param {string} dataRoot an empty folder
+ * @param {string} dataRoot an empty folder, or that of a SillyTavern that nobody has used
  * @param {ServerOptions} options
  */
 export function seed(dataRoot, options) {
@@ -48,7 +48,7 @@ export function seed(dataRoot, options) {
     defaultContent(dataRoot, user);
     if (options.preset) {
         const preset = { ...readJson('default/content/presets/openai/Default.json'), ...options.preset };
-        fs.mkdirSync(path.join(user, 'OpenAI Settings'));
+        fs.mkdirSync(path.join(user, 'OpenAI Settings'), { recursive: true });
         fs.writeFileSync(path.join(user, 'OpenAI Settings/Default.json'), JSON.stringify(preset, null, 4));
     }
     extensions(user, options);
@@ -56,6 +56,7 @@ export function seed(dataRoot, options) {
     // Outside a container SillyTavern would compile its page libraries into each new data root.
     const cache = path.join(install, 'dist/_webpack');
     fs.mkdirSync(cache, { recursive: true });
+    fs.rmSync(path.join(dataRoot, '_webpack'), { force: true });
     fs.symlinkSync(cache, path.join(dataRoot, '_webpack'));
 }
 
@@ -104,6 +105,7 @@ function defaultContent(dataRoot, user) {
 
 function extensions(user, { extension = true, extensions: more = {} }) {
     const folder = path.join(user, 'extensions');
+    fs.rmSync(folder, { recursive: true, force: true });
     fs.mkdirSync(folder);
     if (extension) {
         const source = extension === true ? checkout : extension;

@@ -22,8 +22,24 @@ for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]]) 
 }
 
 export class SillyTavern {
-    /** @param {import('./seed.mjs').ServerOptions} [options] */
+    /** Whether this process uses the server in `FORKLORE_SERVER`. */
+    static #isBorrowing = false;
+
+    /**
+     * Starts one, or borrows the one whose `lend()` is in `FORKLORE_SERVER`, with new data, because a start takes eight
+     * seconds of processor time.
+     *
+     * @param {import('./seed.mjs').ServerOptions} [options]
+     */
     static async start(options = {}) {
+        const { FORKLORE_SERVER: lent } = process.env;
+        if (lent && !this.#isBorrowing && config(0, options) === config(0, {})) {
+            this.#isBorrowing = true;
+            const { port, desk } = JSON.parse(lent);
+            const server = new SillyTavern(port, options, desk);
+            await server.#ready();
+            return server;
+        }
         const turn = await takeTurn();
         try {
             // It binds its port seconds after we chose it, so another process may have taken it by then.
@@ -46,29 +62,46 @@ export class SillyTavern {
         }
     }
 
-    #desk = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'forklore-e2e-'));
+    #port;
+    #desk;
+    /** None if it is borrowed. @type {import('node:child_process').ChildProcess | undefined} */
     #child;
     #session;
     #ended = false;
     #onExit = () => this.#abandon();
 
-    constructor(port, options) {
+    /** @param {string} [borrowed] the folder of the server to borrow */
+    constructor(port, options, borrowed) {
         this.url = `http://127.0.0.1:${port}`;
+        this.#port = port;
+        this.#desk = borrowed ?? fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'forklore-e2e-'));
         this.requestCompression = options.requestCompression ?? false;
         this.dataRoot = path.join(this.#desk, 'data');
         /** The folder of the only user. */
         this.user = path.join(this.dataRoot, 'default-user');
-        try {
+        if (borrowed) {
+            fs.rmSync(this.user, { recursive: true });
+            fs.cpSync(this.#on('lent'), this.user, { recursive: true });
             seed(this.dataRoot, options);
-        } catch (error) {
-            fs.rmSync(this.#desk, { recursive: true });
-            throw error;
+        } else {
+            try {
+                seed(this.dataRoot, options);
+                fs.writeFileSync(this.#on('config.yaml'), config(port, options));
+            } catch (error) {
+                fs.rmSync(this.#desk, { recursive: true });
+                throw error;
+            }
+            this.#child = this.#spawn();
+            process.on('exit', this.#onExit);
         }
         /** Whether the pages run Forklore, and not a stand-in. */
         this.hasForklore = hasForklore(this.user);
-        fs.writeFileSync(this.#on('config.yaml'), config(port, options));
-        this.#child = this.#spawn();
-        process.on('exit', this.#onExit);
+    }
+
+    /** Lets other processes borrow it, one after the other. Nobody may have used it yet. @returns {string} for `FORKLORE_SERVER` */
+    lend() {
+        fs.cpSync(this.user, this.#on('lent'), { recursive: true });
+        return JSON.stringify({ port: this.#port, desk: this.#desk });
     }
 
     /**
@@ -96,8 +129,12 @@ export class SillyTavern {
         return fs.existsSync(this.#on('log')) ? fs.readFileSync(this.#on('log'), 'utf8') : '';
     }
 
-    /** Stops it like a service manager would, and removes its data. */
+    /** Stops it like a service manager would, and removes its data. A borrowed one is given back. */
     async stop() {
+        if (!this.#child) {
+            SillyTavern.#isBorrowing = false;
+            return;
+        }
         if (!this.#ended) {
             const ended = new Promise((resolve) => this.#child.once('exit', resolve));
             const impatience = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT);

@@ -258,7 +258,8 @@ scenario('a card says how many entries differ from its parent', { freshPage: tru
 const DEFAULT_NAME = 'Mara - 2026-11-15@22h48m06s207ms';
 
 for (const [count, isWhole] of [[10, true], [40, false]]) {
-    scenario(`on a phone, ${count} timelines with default names can be read at the start and with Show all`, { viewport: 'phone' }, async ({ page, story }) => {
+    const nightly = isWhole && 'with more timelines it runs for every change';
+    scenario(`on a phone, ${count} timelines with default names can be read at the start and with Show all`, { viewport: 'phone', nightly }, async ({ page, story }) => {
         await page.raw.setViewportSize({ width: 390, height: 844 });
         const tale = { ...await story.begin({ book: loreWithGaps() }), chat: DEFAULT_NAME };
         const names = [DEFAULT_NAME];

@@ -14,13 +14,17 @@ import { conversation, reply } from '../harness/story.mjs';
 import { until } from '../harness/until.mjs';
 
 const standIn = path.join(checkout, 'e2e/doubles/stand-in');
-const scenario = stage({
+const plain = stage();
+const alone = stage({
     extension: standIn,
     extensions: { 'second-stand-in': standIn },
     requestCompression: true,
     backups: true,
     theme: 'Azure',
 });
+
+/** A scenario without Forklore: nothing that we change can change it. */
+const scenario = (name, options, act) => alone(name, { nightly: 'it tests SillyTavern and the harness', ...options }, act);
 
 const ways = [
     {
@@ -194,7 +198,7 @@ scenario('on a phone, in Chinese', { viewport: 'phone', locale: 'zh-CN' }, async
     assert.equal(files.chat(tale, `${tale.chat} - Branch #1`).messages.length, 4);
 });
 
-scenario('an error in the console, an error toast and an open dialog fail a scenario', {
+plain('an error in the console, an error toast and an open dialog fail a scenario', {
     expects: { errors: [/^red \(/, /Error: thrown/], toasts: [/^Title: burnt$/] },
 }, async ({ page }) => {
     await page.raw.evaluate(() => {

@@ -8,7 +8,7 @@ import { assertSameBook } from '../harness/forks.mjs';
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { TavernPage } from '../harness/page.mjs';
-import { OTHER_THEME_IS_DAILY, stage } from '../harness/scenario.mjs';
+import { OTHER_THEME_IS_DAILY, stage, TEXTS_ARE_DAILY } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { chooseTimeline, openTimelines } from '../harness/timelines.mjs';
@@ -21,7 +21,7 @@ const LONG = 'The_very_long_chronicle_of_the_harbour_and_of_all_who_ever_sailed_
 
 // ---- Chinese ----
 
-scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ page, files, story }) => {
+scenario('in Chinese there is no English left', { locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
     const tale = await written(page, files, story, loreOf(2));
     const panel = await openPanel(page);
     await panel.getByText('更多设置').click();
@@ -58,7 +58,7 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN' }, async ({ pa
     assertChinese([told], 'the notice of a missing book', missing);
 });
 
-scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN' }, async ({ page, files, story }) => {
+scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
     const tale = await written(page, files, story, loreOf(3));
     // Texts by the user, and SillyTavern's names of branches, stay as they are.
     const theirs = ['Changed since.', /(Branch|Checkpoint) #\d+( - Lore)?/g, ...files.chat(tale).messages.map(({ mes }) => mes)];

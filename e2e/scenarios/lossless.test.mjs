@@ -67,7 +67,7 @@ for (const part of [1, 2, 3, 4]) {
     scenario(`pending edits of other books survive a fork, ${ROUNDS} rounds, ${part} of 4`, {
         group: part === 4,
         gzip: part === 3,
-        nightly: part === 2 && 'it is the first part with other numbers',
+        nightly: (part === 2 || part === 3) && 'it is the first part with other numbers, or gzipped',
         settings: { whenInexact: 'nearest' },
     }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), messages: 40 });
@@ -670,7 +670,7 @@ const emptyings = [
 
 for (const group of [false, true]) {
     for (const { name, empty } of emptyings) {
-        scenario(`no chat is saved while it is empty in the page: ${name}, ${group ? 'in a group' : 'solo'}`, { group }, async (given) => {
+        scenario(`no chat is saved while it is empty in the page: ${name}, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async (given) => {
             const { page, files, story } = given;
             const tale = await story.begin({ book: loreWithGaps() });
             await page.open(tale);
@@ -744,7 +744,7 @@ scenario('two tabs on one chat, one of which forks, solo', {}, async (given) => 
 });
 
 // In a group, the tab that continues writes its own list of chats, without the child: that is how SillyTavern works.
-scenario('two tabs on one chat, one of which forks, in a group', { group: true }, async (given) => {
+scenario('two tabs on one chat, one of which forks, in a group', { group: true, nightly: SOLO_IS_DAILY }, async (given) => {
     const { other } = await forkedInAnotherTab(given);
     await assertNothingUnexpected(other, {});
     await closeTab(other);

@@ -202,7 +202,7 @@ scenario('the journal outlives a missing book, whatever is written meanwhile', {
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
-    scenario(`a child of old is split off its parent's book, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`a child of old is split off its parent's book, ${place}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         const child = await olderChild(story, tale, 'Branch #1', { world_info: tale.book }, 4);
         const before = untouched(files, tale, [tale.chat]);

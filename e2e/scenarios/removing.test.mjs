@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 
 import { agree, decline, dialog, inPanel, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
-import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
+import { BOTH_ARE_DAILY, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { act, caughtUp, chooseTimeline, leaveTimelines, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
@@ -17,7 +17,7 @@ const IS_GONE = /was deleted\. Its lorebooks? (is|are) in the trash/;
 for (const group of [false, true]) {
     for (const open of ['parent', 'child']) {
         const name = `a deleted child takes its book along, and Undo brings it back, ${group ? 'in a group' : 'solo'}, from the ${open}`;
-        scenario(name, { group }, async ({ page, files, story }) => {
+        scenario(name, { group, nightly: group === (open === 'parent') && BOTH_ARE_DAILY }, async ({ page, files, story }) => {
             const { tale, child, own } = await withChild({ page, files, story });
             if (open === 'child') {
                 await page.switchTo(child);

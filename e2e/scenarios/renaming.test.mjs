@@ -6,7 +6,7 @@ import { lookingAt, said, verifyAll, withSettings } from '../harness/forklore.mj
 import { assertSameBook, withoutJournal } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { recapMetadata, sceneBreak } from '../harness/recap.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { BOTH_ARE_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation, reply } from '../harness/story.mjs';
 
 const scenario = withSettings(stage());
@@ -15,7 +15,8 @@ for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
     for (const open of ['parent', 'child']) {
-        scenario(`a renamed child is still found by its flag, ${place}, from the ${open}`, { group }, async ({ page, files, story }) => {
+        const nightly = group === (open === 'parent') && BOTH_ARE_DAILY;
+        scenario(`a renamed child is still found by its flag, ${place}, from the ${open}`, { group, nightly }, async ({ page, files, story }) => {
             const { tale, child, own } = await withCheckpoint({ page, files, story }, open);
             const before = files.chat(tale);
             const sealed = files.chat(tale, child);
@@ -39,7 +40,7 @@ for (const group of [false, true]) {
             assert.equal(await page.backToParent(), tale.chat);
         });
 
-        scenario(`a renamed parent is still the parent of its children, ${place}, from the ${open}`, { group }, async ({ page, files, story }) => {
+        scenario(`a renamed parent is still the parent of its children, ${place}, from the ${open}`, { group, nightly }, async ({ page, files, story }) => {
             const { tale, child, own } = await withCheckpoint({ page, files, story }, open);
             const second = await page.checkpointByCommand(5, { name: `Second of ${tale.chat}` });
             if (open === 'child') {

@@ -8,7 +8,7 @@ import { agree, decide, decline, dialog, notice, trashed, withSettings } from '.
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { asSavedName } from '../harness/payloads.mjs';
-import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
+import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage, TEXTS_ARE_DAILY } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER, writeTheme } from '../harness/themes.mjs';
 import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, timeOfEmptyPopup, timeToDraw, timelines } from '../harness/timelines.mjs';
@@ -72,7 +72,8 @@ async function openTimelinesWithoutChat(page) {
 const DEFAULT_NAME = 'Mara - 2026-11-15@22h48m06s207ms';
 
 for (const root of [DEFAULT_NAME, 'The lighthouse']) {
-    scenario(`default names can be told apart at every width, the first chat being “${root}”`, { freshPage: true }, async ({ page, story }) => {
+    const nightly = root !== DEFAULT_NAME && 'the longer name runs for every change';
+    scenario(`default names can be told apart at every width, the first chat being “${root}”`, { freshPage: true, nightly }, async ({ page, story }) => {
         const tale = { ...await story.begin({ book: loreWithGaps() }), chat: root };
         const write = (name, messages, metadata) =>
             story.writeChat(tale, name, { messages: conversation(messages, { name: tale.speaker }), metadata: { world_info: tale.book, ...metadata } });
@@ -607,7 +608,7 @@ for (const theme of [PAPER.name, 'Dark Lite']) {
     });
 }
 
-scenario('in Chinese there is no English left in it', { locale: 'zh-CN' }, async ({ page, story }) => {
+scenario('in Chinese there is no English left in it', { locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, story }) => {
     const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
     const names = await growFamily(story, tale, 12, { chance: chance(12) });
     await page.open(tale);

@@ -6,8 +6,10 @@ use std::io;
 use forklore_core::memory_books;
 use forklore_core::plan::cleanup::OurBook;
 use forklore_core::recap::{queue, references as recap};
-use forklore_core::sillytavern::book::Book;
+use forklore_core::sillytavern::book::{Book, NAMESPACE};
 use forklore_core::sillytavern::chat::Chat;
+use forklore_core::sillytavern::names::book_key;
+use forklore_core::timeline::mark::Mark;
 use forklore_core::timeline::references::{Reference, ReferencePlace, References};
 use memchr::memmem;
 
@@ -19,14 +21,15 @@ use crate::folder::layout::UserFolders;
 use crate::folder::library::{ChatFile, Library};
 use crate::folder::settings::read_settings;
 
-/// Collects all references of a user. Calls `tick` for every chat read.
+/// Collects all references of a user, and the books that carry Forklore's mark. Calls `tick` for
+/// every chat read.
 pub fn gather(
     disk: &dyn Disk,
     folders: &UserFolders,
     library: &Library,
     tick: &(dyn Fn() + Sync),
-) -> References {
-    let mut references = gather_outside_chats(disk, folders, library);
+) -> (References, Vec<OurBook>) {
+    let (mut references, ours) = gather_outside_chats(disk, folders, library);
     references.unread.extend(library.unread.iter().map(|unread| unread.path.display().to_string()));
     let read = in_parallel(&library.chats, tick, |file, buffer| {
         match disk.read_into(&file.path, buffer) {
@@ -41,15 +44,15 @@ pub fn gather(
         references.found.extend(of_chat.found);
         references.unread.extend(of_chat.unread);
     }
-    references
+    (references, ours)
 }
 
-/// References outside chat files.
+/// References outside chat files, and the books that carry Forklore's mark.
 pub(crate) fn gather_outside_chats(
     disk: &dyn Disk,
     folders: &UserFolders,
     library: &Library,
-) -> References {
+) -> (References, Vec<OurBook>) {
     let mut references = References::default();
     for file in &library.groups {
         let worlds = file.group.worlds.iter();
@@ -68,8 +71,8 @@ pub(crate) fn gather_outside_chats(
         Err(why) => references.unread.push(why),
     }
     read_cards(disk, folders, &mut references);
-    read_queues(disk, library, &mut references);
-    references
+    let ours = read_books(disk, library, &mut references);
+    (references, ours)
 }
 
 /// References in one chat, whose file content is `bytes`.
@@ -149,74 +152,60 @@ fn read_cards(disk: &dyn Disk, folders: &UserFolders, references: &mut Reference
     references
         .unread
         .extend(cards.skipped.iter().map(|skipped| skipped.path.display().to_string()));
-    for file in cards.files {
-        match disk.read(&file.path).map(|png| read_card(&png)) {
-            Ok(Ok(card)) => {
-                if !card.damaged.is_empty() {
-                    references.unread.push(file.path.display().to_string());
-                }
-                let place = || ReferencePlace::Card(file.stem.clone());
-                references
-                    .found
-                    .extend(card.worlds.iter().map(|name| Reference::new(name, place())));
-            }
+    let read = in_parallel(&cards.files, &|| (), |file, png| {
+        match disk.read_into(&file.path, png).map(|()| read_card(png)) {
+            Ok(Ok(card)) => Ok((card.worlds, card.damaged.is_empty())),
             // A picture without a character refers to nothing.
-            Ok(Err(CardError::NoCharacter | CardError::NotPng)) => {}
-            Ok(Err(CardError::Damaged(_))) | Err(_) => {
-                references.unread.push(file.path.display().to_string());
-            }
+            Ok(Err(CardError::NoCharacter | CardError::NotPng)) => Ok((Vec::new(), true)),
+            Ok(Err(CardError::Damaged(_))) | Err(_) => Err(()),
         }
+    });
+    for (file, read) in cards.files.iter().zip(read) {
+        if !matches!(read, Ok((_, true))) {
+            references.unread.push(file.path.display().to_string());
+        }
+        let place = || ReferencePlace::Card(file.stem.clone());
+        let worlds = read.into_iter().flat_map(|(worlds, _)| worlds);
+        references.found.extend(worlds.map(|name| Reference::new(&name, place())));
     }
 }
 
-/// Operations queued in a book may name other books.
-fn read_queues(disk: &dyn Disk, library: &Library, references: &mut References) {
-    for file in &library.books {
-        let Ok(bytes) = disk.read(&file.path) else {
+/// Reads every book: operations queued in one may name others. Returns the books that carry
+/// Forklore's mark.
+fn read_books(disk: &dyn Disk, library: &Library, references: &mut References) -> Vec<OurBook> {
+    let read = in_parallel(&library.books, &|| (), |file, bytes| {
+        disk.read_into(&file.path, bytes)?;
+        let has = |text: &str| memmem::find(bytes, text.as_bytes()).is_some();
+        let (may_be_ours, has_queue) = (has(NAMESPACE), has(queue::COMMENT));
+        // Most books have neither; this avoids parsing them.
+        let book = (may_be_ours || has_queue).then(|| Book::read(bytes).ok()).flatten();
+        let Some(book) = book else { return Ok::<_, io::Error>((None, Vec::new())) };
+        let mark = book.mark().and_then(Mark::read);
+        let queued = if has_queue { queued_in(&book, &file.stem) } else { Vec::new() };
+        Ok((mark.map(|mark| mark.chat), queued))
+    });
+    let mut ours = Vec::new();
+    for (file, read) in library.books.iter().zip(read) {
+        let Ok((made_for, queued)) = read else {
             references.unread.push(file.path.display().to_string());
             continue;
         };
-        if memchr::memmem::find(&bytes, queue::COMMENT.as_bytes()).is_none() {
-            continue;
-        }
-        let Ok(book) = Book::read(&bytes) else { continue };
-        for entry in book.entries().filter(|entry| entry.comment() == queue::COMMENT) {
-            // A queue entry that names its own book does not keep that book alive.
-            let others = queue::books_named(&entry.content()).into_iter().filter(|name| {
-                forklore_core::sillytavern::names::book_key(name)
-                    != forklore_core::sillytavern::names::book_key(&file.stem)
-            });
-            let place = || ReferencePlace::Queue { book: file.stem.clone() };
-            references.found.extend(others.map(|name| Reference::new(&name, place())));
-        }
+        references.found.extend(queued);
+        ours.extend(made_for.map(|made_for| OurBook {
+            name: file.stem.clone(),
+            bytes: file.len,
+            made_for,
+        }));
     }
+    ours
 }
 
-/// Books that carry Forklore's mark.
-pub fn our_books(disk: &dyn Disk, library: &Library) -> Vec<OurBook> {
-    our_books_and_unread(disk, library).0
-}
-
-/// Books that carry Forklore's mark, and unreadable books that may carry it.
-pub(crate) fn our_books_and_unread(
-    disk: &dyn Disk,
-    library: &Library,
-) -> (Vec<OurBook>, Vec<String>) {
-    let mut unread = Vec::new();
-    let ours = library
-        .books
-        .iter()
-        .filter_map(|file| {
-            let Ok(bytes) = disk.read(&file.path) else {
-                unread.push(file.path.display().to_string());
-                return None;
-            };
-            // Most books are not ours; this avoids parsing them.
-            memchr::memmem::find(&bytes, forklore_core::sillytavern::book::NAMESPACE.as_bytes())?;
-            let book = Book::read(&bytes).ok()?;
-            let mark = forklore_core::timeline::mark::Mark::read(book.mark()?)?;
-            Some(OurBook { name: file.stem.clone(), bytes: file.len, made_for: mark.chat })
-        })
-        .collect();
-    (ours, unread)
+/// The other books that operations queued in a book name.
+fn queued_in(book: &Book<'_>, stem: &str) -> Vec<Reference> {
+    let queues = book.entries().filter(|entry| entry.comment() == queue::COMMENT);
+    let named = queues.flat_map(|entry| queue::books_named(&entry.content()));
+    // A queue entry that names its own book does not keep that book alive.
+    let others = named.filter(|name| book_key(name) != book_key(stem));
+    let place = || ReferencePlace::Queue { book: stem.to_owned() };
+    others.map(|name| Reference::new(&name, place())).collect()
 }

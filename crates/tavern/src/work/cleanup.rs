@@ -3,7 +3,7 @@
 use forklore_core::plan::cleanup::{CleanupPlan, KeepReason, OurBook, cleanup};
 use forklore_core::sillytavern::names::book_key;
 
-use crate::folder::references::{gather, our_books_and_unread};
+use crate::folder::references::gather;
 use crate::transaction::{CommitError, Task};
 use crate::work::tavern::Tavern;
 
@@ -33,9 +33,7 @@ pub struct Cleaned {
 impl Tavern<'_> {
     pub fn plan_cleanup(&self, options: CleanOptions, tick: &(dyn Fn() + Sync)) -> Cleanup {
         let library = self.library();
-        let mut references = gather(self.disk, &self.folders, &library, tick);
-        let (ours, unread) = our_books_and_unread(self.disk, &library);
-        references.unread.extend(unread);
+        let (references, ours) = gather(self.disk, &self.folders, &library, tick);
         let plan = cleanup(ours, &references, options.despite_backups);
         if options.despite_deleted {
             return Cleanup { plan, of_deleted_chats: Vec::new() };

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use forklore_core::finding::Finding;
+use forklore_core::plan::cleanup::OurBook;
 use forklore_core::plan::verify::{
     BookFacts, BoundFacts, ChatFacts, ExpectedDigests, VerifyContext, verify,
 };
@@ -74,11 +75,16 @@ impl Tavern<'_> {
     }
 
     /// Verifies every chat and gathers all references on the way, so that each chat is read only
-    /// once.
-    pub fn survey(&self, library: &Library, tick: &(dyn Fn() + Sync)) -> (Verified, References) {
+    /// once. Also returns the books that carry Forklore's mark.
+    pub fn survey(
+        &self,
+        library: &Library,
+        tick: &(dyn Fn() + Sync),
+    ) -> (Verified, References, Vec<OurBook>) {
         let (verified, of_chats) =
             self.verify_and_inspect(library, |_| true, tick, references::of_chat);
-        let mut references = references::gather_outside_chats(self.disk, &self.folders, library);
+        let (mut references, ours) =
+            references::gather_outside_chats(self.disk, &self.folders, library);
         for of_chat in of_chats {
             references.found.extend(of_chat.found);
             references.unread.extend(of_chat.unread);
@@ -87,7 +93,7 @@ impl Tavern<'_> {
         let unread = verified.unread.iter().filter(|unread| chats.contains(&*unread.path));
         let unread = library.unread.iter().chain(unread);
         references.unread.extend(unread.map(|unread| unread.path.display().to_string()));
-        (verified, references)
+        (verified, references, ours)
     }
 
     /// Verifies, and also applies `inspect` to every readable chat.

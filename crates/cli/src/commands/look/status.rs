@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use forklore_core::plan::cleanup::cleanup;
 use forklore_core::timeline::family::{Home, TimelineKind};
-use forklore_tavern::folder::references::our_books;
 use forklore_tavern::work::tavern::Tavern;
 use forklore_tavern::work::verify::Verified;
 
@@ -22,11 +21,10 @@ const MAX_LINES: usize = 12;
 
 pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
     let library = tavern.library();
-    let (verified, references) = {
+    let (verified, references, ours) = {
         let progress = ui.progress(library.chats.len(), "Reading");
         tavern.survey(&library, &|| progress.tick())
     };
-    let ours = our_books(tavern.disk, &library);
     let made_by_us = ours.len();
     let plan = tavern.spare_books_of_deleted_chats(cleanup(ours, &references, false)).plan;
     let unused = library.books.iter().filter(|book| references.to(&book.stem).next().is_none());

@@ -128,13 +128,6 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("history verify", &["forklore history verify", "forklore history verify --json"]),
     ("history repair", &["forklore history verify", "forklore history repair"]),
     (
-        "history thin",
-        &[
-            "forklore history thin --dry-run",
-            "forklore history thin --keep-all-for 90d --daily-for 2y",
-        ],
-    ),
-    (
         "history purge",
         &[
             "forklore history purge \"Seraphina/The harbour\" --dry-run",

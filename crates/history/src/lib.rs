@@ -11,7 +11,7 @@
 //! - [`record`]: adding versions;
 //! - [`restore`]: restoring them;
 //! - [`watch`]: recording while SillyTavern runs;
-//! - [`upkeep`]: packing, thinning, purging, checking and repairing;
+//! - [`upkeep`]: packing, purging, checking and repairing;
 //! - [`exchange`]: other machines, bundles, SillyTavern's own backups.
 
 mod error;

@@ -3,11 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::when::{TypedTime, parse_age};
+use crate::when::TypedTime;
 
 /// Record every chat, lorebook, card and group that has changed
 ///
@@ -199,7 +198,7 @@ pub struct RescueArgs {
     pub yes: bool,
 }
 
-/// Maintain the history: check, pack, thin, copy elsewhere
+/// Maintain the history: check, pack, purge, copy elsewhere
 #[derive(Args, Debug)]
 pub struct HistoryArgs {
     #[command(subcommand)]
@@ -219,7 +218,6 @@ pub enum HistoryCommand {
     /// Whatever can still be read of damaged files is kept, whatever SillyTavern's files still have is taken
     /// from them, and the damaged files themselves are set aside inside the history's folder.
     Repair,
-    Thin(ThinArgs),
     Purge(PurgeArgs),
     Dismiss(DismissArgs),
     Push(PushArgs),
@@ -247,7 +245,7 @@ pub struct PushArgs {
     #[arg(long)]
     pub create: bool,
 
-    /// Remove from the remote what was thinned or purged on this machine
+    /// Remove from the remote what was purged on this machine
     #[arg(long)]
     pub prune: bool,
 }
@@ -300,34 +298,6 @@ pub struct UnbundleArgs {
     /// Open it with the key in a file
     #[arg(long, value_name = "FILE")]
     pub identity: Option<PathBuf>,
-}
-
-/// Thin out old versions
-///
-/// Nothing is ever thinned unless you ask. The first and the last version of each file always stay, and
-/// so do pinned versions, what was there before a loss, and versions where a file was renamed, copied,
-/// deleted or brought back. Of what is older than all these ages, one version a week is kept.
-#[derive(Args, Debug)]
-pub struct ThinArgs {
-    /// Keep every version younger than this: 30d, 12h, 1y
-    #[arg(long, value_name = "AGE", default_value = "30d", value_parser = parse_age)]
-    pub keep_all_for: Duration,
-
-    /// Then keep the last version of each hour, up to this age
-    #[arg(long, value_name = "AGE", default_value = "0d", value_parser = parse_age)]
-    pub hourly_for: Duration,
-
-    /// Then keep the last version of each day, up to this age
-    #[arg(long, value_name = "AGE", default_value = "1y", value_parser = parse_age)]
-    pub daily_for: Duration,
-
-    /// Only show what would be removed
-    #[arg(long)]
-    pub dry_run: bool,
-
-    /// Do not ask for confirmation
-    #[arg(long, short)]
-    pub yes: bool,
 }
 
 /// Remove a chat or lorebook from the history for good

@@ -19,7 +19,7 @@ use forklore_testkit::power::{Materialiser, Policy, State, Trace};
 use crate::scene::{Files, STORY, Scene, book, chat, files_in, forklore, live_in, repository};
 
 /// Every version reachable from a ref, with its content. A version is identified by file and
-/// number, because thinning rewrites its commit.
+/// number, because a purge may rewrite its commit.
 pub(crate) type Versions = BTreeMap<String, Vec<u8>>;
 
 /// A command, with the state before and after it.
@@ -180,7 +180,7 @@ impl Case {
 
     /// Judges about `sample` states, or all of them.
     pub(crate) fn judge(&self, sample: usize) -> Tally {
-        assert_eq!(self.removes, self.name.contains("thin") || self.name.contains("purge"));
+        assert_eq!(self.removes, self.name.contains("purge"));
         let all = self.trace.states(&Policy::ALL).count();
         let step = step(all, sample);
         let mut tally = Tally { all, ..Tally::default() };

@@ -30,7 +30,7 @@ const SAMPLE: usize = 50;
 type Make = fn(usize) -> Case;
 
 /// Every command that writes to a history or restores from it.
-const CASES: [Make; 17] = [
+const CASES: [Make; 16] = [
     first_record,
     record,
     record_after_a_cut,
@@ -43,7 +43,6 @@ const CASES: [Make; 17] = [
     restore_beside,
     restore_over,
     undelete,
-    thin,
     purge,
     repair,
     pull,
@@ -208,13 +207,6 @@ fn undelete(past: usize) -> Case {
     scene.remove(DIARY);
     scene.scan();
     Case::new("undelete", &scene, &forklore(scene.folder(), &["undelete", "Diary"]), "Diary")
-}
-
-fn thin(past: usize) -> Case {
-    let scene = Scene::with_packs(past + 2);
-    let args = ["history", "thin", "--keep-all-for", "0d", "--daily-for", "0d", "--yes"];
-    Case::new("history thin", &scene, &forklore(scene.folder(), &args), "Done")
-        .repeatable(move |folder| forklore(folder, &args))
 }
 
 fn purge(past: usize) -> Case {

@@ -132,7 +132,7 @@ fn a_remote_that_has_more_under_this_name() {
     -- stderr --
       ! The remote has versions of 1 file of this machine that are not here. They were left alone.
     Hint: If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.
-    Hint: If they were thinned here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote match.
+    Hint: If they were purged here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote match.
     -- exit 1 --
     "#);
     assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"

@@ -135,8 +135,6 @@ const ROWS: &[Row] = &[
     Row { command: &["history", "pack"], ..USUAL },
     Row { command: &["history", "verify"], only_reads: true, ..USUAL },
     Row { command: &["history", "repair"], ..USUAL },
-    // No version is old enough.
-    Row { command: &["history", "thin"], fine: Some(&["--yes"]), only_reads: true, ..USUAL },
     Row {
         command: &["history", "purge"],
         fine: Some(&["Mill", "--yes"]),

@@ -47,7 +47,7 @@ fn help_teaches() {
       run          Start SillyTavern and record for as long as it runs
       watch        Keep running and record every version as it is saved
       record       Record every chat, lorebook, card and group that has changed
-      history      Maintain the history: check, pack, thin, copy elsewhere
+      history      Maintain the history: check, pack, purge, copy elsewhere
 
     Set up:
       doctor       Check the setup, and explain how to fix what is wrong

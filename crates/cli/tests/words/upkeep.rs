@@ -1,4 +1,4 @@
-//! `history verify`, `repair`, `pack`, `thin`, `purge` and `dismiss`.
+//! `history verify`, `repair`, `pack`, `purge` and `dismiss`.
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use insta::assert_snapshot;
 
-use crate::history::{DAY, with_history};
+use crate::history::with_history;
 use crate::stage::Stage;
 
 /// Runs `forklore history` and masks what differs each time: sizes and pack names.
@@ -86,54 +86,6 @@ fn damage_is_named_and_repaired() {
     Everything is sound. Every version can be rebuilt, and the newest of each file was, byte for byte.
     Set aside by repairs: 2 damaged files.
     ");
-}
-
-#[test]
-fn nothing_is_thinned_unasked() {
-    let stage = with_history(Stage::new());
-    assert_snapshot!(run(&stage, &["thin"]), @"Nothing to thin: all 25 versions stay.");
-    let stage = stage.later(10 * DAY);
-    let args = ["thin", "--keep-all-for", "5d", "--daily-for", "5d"];
-    assert_snapshot!(run(&stage, &[&args[..], &["--dry-run"]].concat()), @"
-    To remove: 2 versions of 2 files. To keep: 23.
-      Mill: remove 1, keep 2
-      Mara/The mill: remove 1, keep 3
-    ");
-    assert_snapshot!(run(&stage, &args), @"
-    To remove: 2 versions of 2 files. To keep: 23.
-      Mill: remove 1, keep 2
-      Mara/The mill: remove 1, keep 3
-    -- stderr --
-    Error: nothing was thinned: confirmation needs a terminal
-    Hint: Use --yes to confirm. Removed versions cannot be brought back.
-    -- exit 2 --
-    ");
-    assert_snapshot!(run(&stage, &[&args[..], &["--yes"]].concat()), @"
-    To remove: 2 versions of 2 files. To keep: 23.
-      Mill: remove 1, keep 2
-      Mara/The mill: remove 1, keep 3
-    Done: [size] instead of [size].
-    ");
-    assert_snapshot!(run(&stage, &args), @"Nothing to thin: all 23 versions stay.");
-    assert_snapshot!(stage.run(["log", "--count", "1"]), @"
-    … 2096-10-02 06:56  Mill (3): entry 'Mara' added
-    22 more: --all shows them.
-    … not watched before this: versions may be missing.
-    ");
-    assert_snapshot!(stage.run(["log", "book:mill"]), @"
-    Mill  lorebook, 2 entries, 2 versions
-    … 3  2096-10-02 06:56  entry 'Mara' added
-      1  2096-09-29 07:06  first seen, 1 entry
-    … not watched before this: versions may be missing.
-    ");
-    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
-    Mara/The mill  chat, 1 message, 3 versions
-    ! 4  2096-10-02 06:46  5 messages removed from the end, 1 left, chat no longer bound to a lorebook
-    … 3  2096-10-02 05:06  message 2 edited (last good version)
-      1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
-    … not watched before this: versions may be missing.
-    `forklore restore "Mara/The mill" --version 3` brings back its 6 messages.
-    "#);
 }
 
 #[test]

@@ -42,8 +42,7 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLi
     let path = path(history, lineage);
     let bytes = history.store().disk.read(&path).unwrap_or_default();
     let known = read(&bytes);
-    // If the last line is not one of the versions, the history was thinned after the list was
-    // written.
+    // If the last line is not one of the versions, it was written before they were rewritten.
     let last = known.last().map(|line| line.id);
     let mut new = Vec::new();
     let mut fits = false;

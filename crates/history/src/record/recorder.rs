@@ -308,8 +308,7 @@ impl<'d> Recorder<'_, 'd> {
         tree: Id,
     ) -> Result<Recorded> {
         let own = before.filter(|before| before.reference == reference);
-        let (number, thinned) =
-            own.map_or((0, 0), |before| (before.tip.version.number, before.tip.version.thinned));
+        let number = own.map_or(0, |before| before.tip.version.number);
         self.memory.order += 1;
         let version = Version {
             file: change.name.clone(),
@@ -323,7 +322,6 @@ impl<'d> Recorder<'_, 'd> {
             count: summary.count,
             bytes: change.bytes,
             collapse: summary.collapse,
-            thinned,
         };
         let parent = before.map(|before| before.tip.id);
         let text = version.commit(&tree, parent.as_ref());

@@ -5,4 +5,3 @@ pub mod pack;
 pub mod purge;
 pub mod repair;
 mod rewrite;
-pub mod thin;

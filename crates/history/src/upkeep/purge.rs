@@ -14,7 +14,7 @@ use crate::store::files::Files as _;
 use crate::store::packs;
 use crate::upkeep::fsck::{Examined, examine, examine_locked, set_aside};
 use crate::upkeep::pack::repack;
-use crate::upkeep::rewrite::{Rewriting, VersionFate};
+use crate::upkeep::rewrite::Rewriting;
 use crate::version::Reachable;
 use crate::version::commit::StoredVersion;
 use crate::version::history::History;
@@ -246,15 +246,8 @@ fn cut(
             }
         }
     }
-    let fate = |id: &Id| if first.contains(id) { VersionFate::First } else { VersionFate::Keep };
-    let mut rewriting = Rewriting::new(writing);
-    let mut refs = Refs::new();
-    for (name, id) in staying {
-        if let Some(now) = rewriting.rewrite(*id, &fate)? {
-            refs.insert(name.clone(), now);
-        }
-    }
-    Ok(refs)
+    let mut rewriting = Rewriting::new(writing, first);
+    staying.into_iter().map(|(name, id)| Ok((name.clone(), rewriting.rewrite(*id)?))).collect()
 }
 
 /// Another git may have written a loose ref, which would bring the old one back.

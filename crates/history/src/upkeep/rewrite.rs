@@ -1,49 +1,29 @@
-//! Gives versions new parents. Their content and metadata stay, except for the count of thinned
-//! versions; their ids change.
+//! Takes versions out of the past of others, which changes the ids of those that stay. Their content
+//! and everything recorded about them stay as they are.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::Result;
 use crate::git::object::{Id, Kind};
 use crate::store::Writing;
-use crate::version::commit::{StoredVersion, THINNED};
-
-/// What happens to a version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum VersionFate {
-    Keep,
-    /// Its successors get its parent.
-    Drop,
-    /// It loses its parent.
-    First,
-}
+use crate::version::commit::StoredVersion;
 
 /// Rewrites versions.
 pub(crate) struct Rewriting<'w, 's, 'd> {
     writing: &'w mut Writing<'s, 'd>,
-    done: FxHashMap<Id, Rewritten>,
-}
-
-/// What a version was rewritten to.
-#[derive(Clone, Copy)]
-struct Rewritten {
-    /// `None` if neither it nor any of its ancestors is left.
-    now: Option<Id>,
-    /// How many versions of the same file were dropped, up to and including this one.
-    dropped: u64,
+    /// The versions that lose their parents.
+    first: FxHashSet<Id>,
+    /// What each version became.
+    done: FxHashMap<Id, Id>,
 }
 
 impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
-    pub(crate) fn new(writing: &'w mut Writing<'s, 'd>) -> Self {
-        Self { writing, done: FxHashMap::default() }
+    pub(crate) fn new(writing: &'w mut Writing<'s, 'd>, first: FxHashSet<Id>) -> Self {
+        Self { writing, first, done: FxHashMap::default() }
     }
 
-    /// Rewrites a version and all of its ancestors. Returns the new version.
-    pub(crate) fn rewrite(
-        &mut self,
-        tip: Id,
-        fate: &dyn Fn(&Id) -> VersionFate,
-    ) -> Result<Option<Id>> {
+    /// Rewrites a version and those before it as necessary. Returns the new version.
+    pub(crate) fn rewrite(&mut self, tip: Id) -> Result<Id> {
         let mut chain = Vec::new();
         let mut next = Some(tip);
         while let Some(id) = next {
@@ -52,74 +32,43 @@ impl<'w, 's, 'd> Rewriting<'w, 's, 'd> {
                 break;
             }
             let stored = StoredVersion::read(self.writing.store(), id)?;
-            next = stored.parent.filter(|_| fate(&id) != VersionFate::First);
+            next = stored.parent.filter(|_| !self.first.contains(&id));
             chain.push(stored);
         }
         for stored in chain.into_iter().rev() {
-            let fate = fate(&stored.id);
-            let before = match stored.parent.filter(|_| fate != VersionFate::First) {
-                Some(id) => self.done.get(&id).copied().unwrap_or(Rewritten::unchanged(id)),
-                None => Rewritten { now: None, dropped: 0 },
+            let parent = stored.parent.filter(|_| !self.first.contains(&stored.id));
+            let parent = parent.map(|id| self.done.get(&id).copied().unwrap_or(id));
+            let now = match parent == stored.parent {
+                true => stored.id,
+                false => self.write_commit(&stored.id, parent)?,
             };
-            // Whatever precedes the first version belongs to another file.
-            let dropped = if stored.version.number == 1 { 0 } else { before.dropped };
-            let done = match fate {
-                VersionFate::Drop => Rewritten { now: before.now, dropped: dropped + 1 },
-                _ if before.now == stored.parent => Rewritten::unchanged(stored.id),
-                _ => Rewritten {
-                    now: Some(self.write_commit(&stored, before.now, dropped)?),
-                    dropped,
-                },
-            };
-            self.done.insert(stored.id, done);
+            self.done.insert(stored.id, now);
         }
-        Ok(self.done.get(&tip).map_or(Some(tip), |done| done.now))
+        Ok(self.done.get(&tip).copied().unwrap_or(tip))
     }
 
-    fn write_commit(
-        &mut self,
-        stored: &StoredVersion,
-        parent: Option<Id>,
-        dropped: u64,
-    ) -> Result<Id> {
-        let text = self.writing.read(&stored.id, Kind::Commit)?;
-        let text = rewritten(&text, parent.as_ref(), stored.version.thinned + dropped);
-        self.writing.put(Kind::Commit, text, parent)
+    fn write_commit(&mut self, id: &Id, parent: Option<Id>) -> Result<Id> {
+        let text = self.writing.read(id, Kind::Commit)?;
+        self.writing.put(Kind::Commit, with_parent(&text, parent.as_ref()), parent)
     }
 }
 
-impl Rewritten {
-    fn unchanged(id: Id) -> Self {
-        Self { now: Some(id), dropped: 0 }
-    }
-}
-
-/// The text of a commit with another parent and thinned count, and everything else unchanged.
-fn rewritten(text: &[u8], parent: Option<&Id>, thinned: u64) -> Vec<u8> {
+/// The text of a commit with another parent, and everything else unchanged.
+fn with_parent(text: &[u8], parent: Option<&Id>) -> Vec<u8> {
     let mut new = Vec::with_capacity(text.len() + 64);
-    // Header, summary and trailers are separated by empty lines.
-    let mut part = 0;
-    let thinned_before = format!("{THINNED}: ");
+    let mut is_header = true;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        part += usize::from(line == b"\n");
-        let is_replaced = match part {
-            0 => line.starts_with(b"parent "),
-            1 => false,
-            _ => line.starts_with(thinned_before.as_bytes()),
-        };
-        if is_replaced {
+        is_header &= line != b"\n";
+        if is_header && line.starts_with(b"parent ") {
             continue;
         }
         new.extend_from_slice(line);
-        if part == 0
+        if is_header
             && line.starts_with(b"tree ")
             && let Some(parent) = parent
         {
             new.extend_from_slice(format!("parent {parent}\n").as_bytes());
         }
-    }
-    if thinned > 0 {
-        new.extend_from_slice(format!("{THINNED}: {thinned}\n").as_bytes());
     }
     new
 }
@@ -129,17 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_parent_changes_and_how_many_were_thinned_away() {
+    fn only_the_parent_changes() {
         let id = Id::from_hex(b"0123456789012345678901234567890123456789").unwrap();
-        let body = "author x\n\nThinned: 9 parent of all\n\nThing: 4\n";
+        let body = "author x\n\nparent of all\ntree of life\n\nThing: 4\n";
         let with = format!("tree {id}\nparent {id}\n{body}");
         let without = format!("tree {id}\n{body}");
-        assert_eq!(rewritten(with.as_bytes(), None, 0), without.as_bytes());
-        assert_eq!(rewritten(without.as_bytes(), Some(&id), 0), with.as_bytes());
-        assert_eq!(rewritten(with.as_bytes(), Some(&id), 0), with.as_bytes());
-        let thinned = rewritten(with.as_bytes(), Some(&id), 5);
-        assert_eq!(thinned, format!("{with}Thinned: 5\n").as_bytes());
-        let again = rewritten(&thinned, Some(&id), 17);
-        assert_eq!(again, format!("{with}Thinned: 17\n").as_bytes());
+        assert_eq!(with_parent(with.as_bytes(), None), without.as_bytes());
+        assert_eq!(with_parent(without.as_bytes(), Some(&id)), with.as_bytes());
+        assert_eq!(with_parent(with.as_bytes(), Some(&id)), with.as_bytes());
     }
 }

@@ -12,9 +12,6 @@ use crate::version::lineage_name;
 /// elsewhere may contain any number.
 const MOST: u64 = 1 << 48;
 
-/// The name of the trailer that a rewrite changes.
-pub(crate) const THINNED: &str = "Thinned";
-
 /// How a version was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -58,8 +55,6 @@ pub struct Version {
     pub bytes: u64,
     /// The kind of loss that this version looks like.
     pub collapse: Option<String>,
-    /// How many of the earlier versions have been thinned out.
-    pub thinned: u64,
 }
 
 /// A version that is in the store.
@@ -143,9 +138,6 @@ impl Version {
         if let Some(collapse) = &self.collapse {
             let _ = writeln!(text, "Collapse: {}", one_line(collapse));
         }
-        if self.thinned > 0 {
-            let _ = writeln!(text, "{THINNED}: {}", self.thinned);
-        }
         text.into_bytes()
     }
 }
@@ -176,7 +168,6 @@ impl StoredVersion {
         };
         let number =
             |name: &str| trailer(name)?.parse::<u64>().ok().filter(|number| *number < MOST);
-        let counted = number("Version").filter(|number| *number > 0)?;
         let time = |name| UNIX_EPOCH.checked_add(Duration::from_millis(number(name)?));
         Some(Self {
             id,
@@ -188,7 +179,7 @@ impl StoredVersion {
                 lineage: trailer("Lineage")
                     .filter(|name| lineage_name::parse(name).is_some())?
                     .to_owned(),
-                number: counted,
+                number: number("Version").filter(|number| *number > 0)?,
                 order: number("Order")?,
                 why: Origin::read(trailer("Why")?)?,
                 words: words.to_owned(),
@@ -197,7 +188,6 @@ impl StoredVersion {
                 count: number("Count"),
                 bytes: number("Bytes")?,
                 collapse: trailer("Collapse").map(str::to_owned),
-                thinned: number(THINNED).filter(|thinned| *thinned < counted).unwrap_or(0),
             },
         })
     }
@@ -233,7 +223,6 @@ mod tests {
                 count: Some(3),
                 bytes: 1234,
                 collapse: Some("torn".into()),
-                thinned: 2,
             };
             let text = version.commit(&tree, Some(&tree));
             let id = id_of(Kind::Commit, &text).unwrap();
@@ -245,21 +234,17 @@ mod tests {
     #[test]
     fn counts_that_cannot_be_are_not_believed() {
         let tree = id_of(Kind::Tree, b"").unwrap();
-        let text = |version: &str, thinned: &str| {
+        let text = |version: &str| {
             format!(
                 "tree {tree}\n\nwords\n\nFile: settings.json\nLineage: pc/settings/x\nVersion: {version}\nOrder: 1\n\
-                 Why: saved\nWritten: 1\nRecorded: 1\nBytes: 1\nThinned: {thinned}\n"
+                 Why: saved\nWritten: 1\nRecorded: 1\nBytes: 1\n"
             )
         };
-        let read = |version, thinned| {
-            let version = StoredVersion::parse(tree, text(version, thinned).as_bytes())?.version;
-            Some((version.number, version.thinned))
-        };
-        assert_eq!(read("3", "2"), Some((3, 2)));
-        assert_eq!(read("3", "3"), Some((3, 0)));
-        assert_eq!(read("3", "18446744073709551615"), Some((3, 0)));
-        assert_eq!(read("0", "0"), None);
-        assert_eq!(read("18446744073709551615", "0"), None);
+        let read =
+            |version| Some(StoredVersion::parse(tree, text(version).as_bytes())?.version.number);
+        assert_eq!(read("3"), Some(3));
+        assert_eq!(read("0"), None);
+        assert_eq!(read("18446744073709551615"), None);
     }
 
     #[test]
@@ -277,7 +262,6 @@ mod tests {
             count: None,
             bytes: 0,
             collapse: None,
-            thinned: 0,
         };
         let elsewhere = Version { lineage: "../../settings/x".into(), ..version.clone() };
         assert_eq!(StoredVersion::parse(tree, &elsewhere.commit(&tree, None)), None);

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::error::HistoryError;
 use crate::file::{FileKind, FileName};
 use crate::store::Store;
-use crate::version::commit::{Origin, StoredVersion, Version};
+use crate::version::commit::{Origin, StoredVersion};
 use crate::version::lineage_name;
 
 /// All versions of one file, identified by the newest.
@@ -41,8 +41,7 @@ impl Lineage {
 
     /// How many versions it has.
     pub fn versions(&self) -> u64 {
-        let Version { number, thinned, .. } = self.tip.version;
-        number - thinned
+        self.tip.version.number
     }
 
     /// Whether it consists of versions imported from SillyTavern's own backups.

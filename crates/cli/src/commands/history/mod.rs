@@ -8,7 +8,6 @@ mod pull;
 mod purge;
 mod push;
 mod repair;
-mod thin;
 mod unbundle;
 mod verify;
 
@@ -28,7 +27,6 @@ pub(crate) fn run(
         HistoryCommand::Pack => pack::run(ui, tavern, histories),
         HistoryCommand::Verify => verify::run(ui, tavern, histories),
         HistoryCommand::Repair => repair::run(ui, tavern, histories),
-        HistoryCommand::Thin(args) => thin::run(ui, tavern, histories, args),
         HistoryCommand::Purge(args) => purge::run(ui, tavern, histories, args),
         HistoryCommand::Dismiss(args) => dismiss::run(ui, tavern, histories, args),
         HistoryCommand::Push(args) => push::run(ui, tavern, histories, args),

@@ -48,7 +48,7 @@ pub(super) fn run(
     if pushed.ours_differ > 0 {
         say_ours_differ(ui, pushed.ours_differ);
         ui.hint(
-            "If they were thinned here, `forklore history push REMOTE --prune` makes the remote match.",
+            "If they were purged here, `forklore history push REMOTE --prune` makes the remote match.",
         );
     }
     for (reference, why) in &pushed.refused {

@@ -53,7 +53,7 @@ pub struct Pushed {
     /// Files of other machines of which the remote has newer versions.
     pub newer_there: usize,
     /// Files of this machine of which the remote has versions that are missing here: they were
-    /// thinned, or another machine uses our name.
+    /// purged, or another machine uses our name.
     pub ours_differ: usize,
     /// Refs that no longer exist here and were removed there.
     pub removed: usize,

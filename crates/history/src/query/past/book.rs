@@ -97,7 +97,7 @@ impl Saved {
 
     /// Whether `next` replaced `line` directly, after the chat was saved.
     fn comes_later(&self, line: &CatalogLine, next: &CatalogLine) -> bool {
-        // Versions between them may have been thinned out.
+        // A repair may have lost versions between them.
         if next.number != line.number + 1 || next.order < self.line.order {
             return false;
         }

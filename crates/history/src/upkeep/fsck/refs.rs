@@ -28,7 +28,7 @@ impl Reachability {
                 let order = beyond.entry(lineage).or_default();
                 *order = stored.version.order.max(*order);
             }
-            // An unfinished thinning leaves older forms of a version behind.
+            // An unfinished purge leaves older forms of a version behind.
             let known = versions.entry((lineage, stored.version.number)).or_insert(stored);
             if self.seen.contains(&stored.id) {
                 *known = stored;

@@ -1,4 +1,4 @@
-//! Versions that are removed on request: what stays is intact, what goes is gone.
+//! Files that are purged: what stays is intact, what goes is gone.
 //!
 //! `FORKLORE_KILLS=1` interrupts a purge at every call instead of every fifth.
 
@@ -14,26 +14,20 @@ use forklore_history::file::FileName;
 use forklore_history::record::recorder::Observed;
 use forklore_history::upkeep::fsck::verify;
 use forklore_history::upkeep::purge::{self, OtherCopy};
-use forklore_history::upkeep::thin::{self, ThinRules};
 use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
 use forklore_tavern::disk::clock::Clock;
 use forklore_testkit::faulty::{Fault, FaultyDisk, Written};
 
-/// A clock that a test sets.
+/// A clock that stands still.
 #[derive(Default)]
-struct MovedClock {
-    seconds: AtomicU64,
+struct StoppedClock {
     slugs: AtomicU64,
 }
 
-const BEGAN: u64 = 1_700_000_000;
-const HOUR: u64 = 3600;
-const DAY: u64 = 24 * HOUR;
-
-impl Clock for MovedClock {
+impl Clock for StoppedClock {
     fn now(&self) -> SystemTime {
-        UNIX_EPOCH + Duration::from_secs(BEGAN + self.seconds.load(Ordering::Relaxed))
+        UNIX_EPOCH + Duration::from_secs(1_700_000_000)
     }
 
     fn slug(&self) -> String {
@@ -49,7 +43,7 @@ impl Clock for MovedClock {
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-fn record(history: &mut History<'_>, clock: &MovedClock, files: &Files) {
+fn record(history: &mut History<'_>, clock: &StoppedClock, files: &Files) {
     let mut recorder = history.record().unwrap();
     let exists = |name: &FileName| files.contains_key(name.as_str());
     let gone: Vec<FileName> =
@@ -105,114 +99,12 @@ fn everything(repository: &Path) -> String {
     git(repository, &["cat-file", "--batch", "--batch-all-objects", "--unordered"])
 }
 
-const RULES: ThinRules = ThinRules {
-    all_for: Duration::from_secs(10 * DAY),
-    hourly_for: Duration::from_secs(20 * DAY),
-    daily_for: Duration::from_secs(60 * DAY),
-};
-
-#[test]
-fn what_thinning_keeps_is_whole_and_the_rest_is_gone() {
-    let folder = tempfile::tempdir().unwrap();
-    let repository = folder.path().join("user.git");
-    let clock = MovedClock::default();
-    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
-    let mut files = Files::new();
-    // Four saves an hour for a few hours, every fourth day, for a hundred days.
-    let mut messages = 0;
-    for day in (0..100).step_by(4) {
-        for save in 0..12 {
-            clock.seconds.store(day * DAY + save * HOUR / 4, Ordering::Relaxed);
-            messages += 1;
-            files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages));
-            if (day, save) == (40, 6) {
-                files.insert("chats/Anna/Story.jsonl".into(), chat("story", 1));
-            }
-            if (day, save) == (44, 3) {
-                files.insert("chats/Anna/Branch.jsonl".into(), chat("story", messages));
-            }
-            record(&mut history, &clock, &files);
-        }
-    }
-    let before = versions(&history);
-    let pins: Vec<u64> = history.lineages().iter().flat_map(|l| history.pins(l)).collect();
-    assert_eq!(pins.len(), 1, "{pins:?}");
-    let plan = thin::plan(&history, RULES, clock.now()).unwrap();
-    assert_eq!(plan.kept + plan.dropped, before.len());
-    assert!(plan.dropped > before.len() / 2, "{plan:?}");
-    let packing = thin::thin(&mut history, &plan).unwrap();
-    assert!(packing.bytes_after < packing.bytes_before);
-
-    drop(history);
-    let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
-    let after = versions(&history);
-    assert_eq!(after.len(), plan.kept);
-    for (key, content) in &after {
-        assert!(before.get(key) == Some(content), "{key:?} is another");
-    }
-    // The first, the last, the pinned one, the one after it, and the fork point of the branch.
-    let story: Vec<u64> = after
-        .keys()
-        .filter(|(lineage, _)| lineage.contains("story"))
-        .map(|(_, number)| *number)
-        .collect();
-    let last = before.keys().filter(|(lineage, _)| lineage.contains("story")).count() as u64;
-    for number in [1, last, pins[0], pins[0] + 1] {
-        assert!(story.contains(&number), "{number} of {story:?}");
-    }
-    for dropped in &plan.files[0].dropped {
-        assert!(!story.contains(dropped) || plan.files[0].file.as_str().contains("Branch"));
-    }
-    let verified = verify(&mut history, &|_| None, &|_, _| {}).unwrap();
-    assert!(verified.is_sound(), "{verified:?}");
-    fsck(&repository);
-    // Thinning again drops nothing.
-    let again = thin::plan(&history, RULES, clock.now()).unwrap();
-    assert_eq!(again.dropped, 0, "{again:?}");
-    // Recording continues.
-    files.insert("chats/Anna/Story.jsonl".into(), chat("story", messages + 1));
-    record(&mut history, &clock, &files);
-    assert_eq!(versions(&history).len(), after.len() + 1);
-    // Until the user wants fewer.
-    let day = Duration::from_secs(DAY);
-    let fewer = ThinRules { all_for: day, hourly_for: day, daily_for: day };
-    let plan = thin::plan(&history, fewer, clock.now()).unwrap();
-    assert!(plan.dropped > 0, "{plan:?}");
-    thin::thin(&mut history, &plan).unwrap();
-    assert_eq!(versions(&history).len(), after.len() + 1 - plan.dropped);
-}
-
-#[test]
-fn a_clock_that_was_set_costs_no_version() {
-    let folder = tempfile::tempdir().unwrap();
-    let clock = MovedClock::default();
-    let mut history =
-        History::open(&RealDisk, &clock, folder.path().join("user.git"), "Test PC").unwrap();
-    let mut files = Files::new();
-    let years = 10 * 365 * DAY;
-    for save in 0..40_u64 {
-        // Off by ten years for a while, in either direction.
-        let leap = match save {
-            10..15 => years,
-            _ => 0,
-        };
-        clock.seconds.store(years + save * HOUR / 4 - leap, Ordering::Relaxed);
-        files.insert("chats/Anna/Story.jsonl".into(), chat("story", save as usize + 1));
-        record(&mut history, &clock, &files);
-    }
-    for now in [10 * DAY, years, years + 5 * DAY, 2 * years, 3 * years] {
-        let now = UNIX_EPOCH + Duration::from_secs(BEGAN + now);
-        let plan = thin::plan(&history, RULES, now).unwrap();
-        assert_eq!((plan.kept, plan.dropped), (40, 0));
-    }
-}
-
 #[test]
 fn what_is_purged_is_nowhere_any_more() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");
     let repository = folder.path().join("user.git");
-    let clock = MovedClock::default();
+    let clock = StoppedClock::default();
     let mut history = History::open(&RealDisk, &clock, &repository, "Test PC").unwrap();
     let mut files = Files::new();
     let secret = "the lighthouse keeper confessed";
@@ -239,6 +131,11 @@ fn what_is_purged_is_nowhere_any_more() {
     last.extend_from_slice(b"\n{\"name\":\"A\",\"mes\":\"in both\"}");
     files.insert("chats/Anna/Secret.jsonl".into(), last);
     record(&mut history, &clock, &files);
+    let pin = |history: &History<'_>| {
+        let mut refs = history.store().refs().iter();
+        refs.find(|(name, _)| name.starts_with("refs/pins/")).map(|(name, id)| (name.clone(), *id))
+    };
+    let (pinned, id_before) = pin(&history).unwrap();
     let aside = repository.join("forklore/damaged");
     std::fs::create_dir_all(&aside).unwrap();
     std::fs::write(aside.join("1-pack-x.pack"), secret).unwrap();
@@ -273,6 +170,10 @@ fn what_is_purged_is_nowhere_any_more() {
     fsck(&repository);
     // The copy's first version has the content that the secret had then; it belongs to the copy.
     let copy = find(&history, "chats/Anna/Copy.jsonl").unwrap();
+    let first = history.version(&copy, 1).unwrap();
+    assert!(pinned.contains("copy") && pinned.ends_with("/1"), "{pinned}");
+    assert_eq!(pin(&history).unwrap(), (pinned, first.id));
+    assert!(first.parent.is_none() && !history.store().has(&id_before));
     let copy = purge::plan(&history, &copy).unwrap();
     assert!(everything(&repository).contains("mild"));
     purge::purge(&mut history, &copy).unwrap();
@@ -286,7 +187,7 @@ fn what_is_purged_is_nowhere_any_more() {
 fn a_purge_that_is_broken_off_anywhere_harms_nothing_else_and_is_ended_later() {
     let secret = "the lighthouse keeper confessed";
     let place = tempfile::tempdir().unwrap();
-    let clock = MovedClock::default();
+    let clock = StoppedClock::default();
     let original = place.path().join("user.git");
     let mut history = History::open(&RealDisk, &clock, &original, "Test PC").unwrap();
     for messages in 1..4 {

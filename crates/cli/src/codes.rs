@@ -7,7 +7,6 @@ use forklore_core::finding::Remark;
 use forklore_core::plan::cleanup::KeepReason;
 use forklore_core::plan::fork::Refusal;
 use forklore_history::exchange::bundle::BundleError;
-use forklore_history::exchange::encryption::SealError;
 use forklore_history::exchange::remote::RemoteError;
 use forklore_history::query::versions::LookupError;
 use forklore_history::restore::RestoreError;
@@ -38,7 +37,6 @@ pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
         RestoreError::codes(),
         RemoteError::codes(),
         BundleError::codes(),
-        SealError::codes(),
     ];
     let remarks = [Remark::codes(), BookRemark::codes()];
     vec![

@@ -11,7 +11,6 @@ use forklore_core::sillytavern::names::NameError;
 use forklore_core::timeline::exactness::{Allow, Exactness};
 use forklore_history::HistoryError;
 use forklore_history::exchange::bundle::BundleError;
-use forklore_history::exchange::encryption::SealError;
 use forklore_history::exchange::remote::RemoteError;
 use forklore_history::query::versions::LookupError;
 use forklore_history::restore::RestoreError;
@@ -493,26 +492,6 @@ impl From<BundleError> for CommandError {
             BundleError::History(error) => error.into(),
             error => Self::of(&error).hinted(hint),
         }
-    }
-}
-
-impl From<SealError> for CommandError {
-    fn from(error: SealError) -> Self {
-        let hint = match &error {
-            SealError::NotARecipient(_) => "A recipient starts with age1; `age-keygen` makes one.",
-            SealError::EmptyPassphrase => "Write a passphrase into the file, on one line.",
-            SealError::NoIdentity => "A key starts with AGE-SECRET-KEY-1; `age-keygen` makes one.",
-            SealError::KeyNeeded => "Open it with --passphrase-file FILE or --identity FILE.",
-            SealError::PassphraseNeeded => "Open it with --passphrase-file FILE.",
-            SealError::IdentityNeeded => "Open it with --identity FILE.",
-            SealError::WrongKey => {
-                "Without the right one it cannot be opened, not even by Forklore."
-            }
-            SealError::Armored => "Decrypt it with `age --decrypt`, then unbundle the result.",
-            SealError::Damaged => "Nothing was added. Copy the file again.",
-            SealError::Seal(_) | SealError::Io(_) => return Self::of(&error),
-        };
-        Self::of(&error).hinted(hint)
     }
 }
 

@@ -1,5 +1,6 @@
-//! Writing a file to a path given on the command line.
+//! Reading and writing files named on the command line.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,18 @@ use forklore_tavern::disk::Disk;
 
 use crate::error::CommandError;
 use crate::objection::Objection;
+
+/// Whether a name stands for standard input or output.
+pub(crate) fn is_standard_stream(file: &Path) -> bool {
+    file == Path::new("-")
+}
+
+/// Reads a whole file. It may also be a pipe, such as `<(age --decrypt last.age)`, which [`Disk`]
+/// refuses to read.
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>, CommandError> {
+    let cannot = |error| CommandError::new(Objection::NotRead { path: file.to_owned(), error });
+    fs::read(file).map_err(cannot)
+}
 
 /// Writes the whole file or nothing, and never overwrites.
 pub(crate) fn write(disk: &dyn Disk, file: &Path, whole: &[u8]) -> Result<(), CommandError> {

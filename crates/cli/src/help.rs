@@ -153,14 +153,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "history bundle",
         &[
             "forklore history bundle stories.bundle",
-            "forklore history bundle stories.age --passphrase-file secret.txt",
+            "forklore history bundle more.bundle --since stories.bundle",
+            "forklore history bundle - | age --passphrase > stories.age",
         ],
     ),
     (
         "history unbundle",
         &[
             "forklore history unbundle stories.bundle",
-            "forklore history unbundle stories.age --passphrase-file secret.txt",
+            "age --decrypt stories.age | forklore history unbundle -",
         ],
     ),
     ("history import", &["forklore history import", "forklore --user bob history import"]),
@@ -276,13 +277,14 @@ mod tests {
         }
     }
 
-    /// Splits a line into words as a shell would, up to a pipe.
+    /// Splits our command in a line into words as a shell would.
     fn words(line: &str) -> Vec<String> {
         let typed = line.trim_start_matches("source <(").trim_end_matches(')');
-        let typed = typed.split(['|', '>']).next().unwrap_or_default();
+        let mut commands = typed.split(['|', '>']).map(str::trim);
+        let typed = commands.find(|command| command.starts_with("forklore")).unwrap_or_default();
         let mut words = vec![String::new()];
         let mut is_quoted = false;
-        for letter in typed.trim().chars() {
+        for letter in typed.chars() {
             match letter {
                 '"' => is_quoted = !is_quoted,
                 ' ' if !is_quoted => words.push(String::new()),

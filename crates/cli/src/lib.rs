@@ -54,8 +54,9 @@ pub fn main() -> ExitCode {
         color: stdout.is_terminal() && !no_color && !is_dumb,
         columns: columns(),
     };
-    let mut ui =
-        Ui::new(Box::new(stdout), Box::new(stderr), terminal).with_zone(TimeZone::system());
+    let mut ui = Ui::new(Box::new(stdout), Box::new(stderr), terminal)
+        .with_input(Box::new(std::io::stdin()))
+        .with_zone(TimeZone::system());
     let context = Context {
         disk: &RealDisk,
         clock: &SystemClock,

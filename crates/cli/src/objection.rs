@@ -81,8 +81,12 @@ pub(crate) enum Objection {
     NotWritten { path: PathBuf, error: io::Error },
     #[error("could not read `{}`: {error}", path.display())]
     NotRead { path: PathBuf, error: io::Error },
-    #[error("`{}` is not text", .0.display())]
-    NotText(PathBuf),
+    #[error("a bundle cannot be written to a terminal")]
+    OutputIsATerminal,
+    #[error("with --json, standard output is for the answer")]
+    OutputIsJson,
+    #[error("a bundle cannot be read from a terminal")]
+    InputIsATerminal,
     #[error("could not write the page: {0}")]
     PageNotWritten(io::Error),
 }
@@ -126,6 +130,8 @@ diagnostics!(Objection {
     Self::AlreadyThere(path) => ("already-there", path: shown(path)),
     Self::NotWritten { path, error } => ("not-written", path: shown(path), kind: kind(error)),
     Self::NotRead { path, error } => ("not-read", path: shown(path), kind: kind(error)),
-    Self::NotText(path) => ("not-text", path: shown(path)),
+    Self::OutputIsATerminal => ("output-is-a-terminal"),
+    Self::OutputIsJson => ("output-is-json"),
+    Self::InputIsATerminal => ("input-is-a-terminal"),
     Self::PageNotWritten(error) => ("page-not-written", kind: kind(error)),
 });

@@ -1,6 +1,6 @@
-//! Output: data goes to stdout, everything else to stderr.
+//! Input and output: data goes to stdout, everything else to stderr.
 
-use std::io::{self, BufRead as _, Write};
+use std::io::{self, BufRead as _, Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,8 @@ const DEFAULT_COLUMNS: usize = 80;
 pub struct Ui<'a> {
     out: Box<dyn Write + 'a>,
     err: Box<dyn Write + 'a>,
+    /// Data from another program.
+    input: Box<dyn Read + 'a>,
     terminal: Terminal,
     json: bool,
     /// The first write that failed.
@@ -46,12 +48,19 @@ impl<'a> Ui<'a> {
         Self {
             out,
             err,
+            input: Box::new(io::empty()),
             terminal,
             json: false,
             write_error: None,
             global_options: String::new(),
             zone: TimeZone::UTC,
         }
+    }
+
+    /// Reads data from here. The default is no data.
+    pub fn with_input(mut self, input: Box<dyn Read + 'a>) -> Self {
+        self.input = input;
+        self
     }
 
     /// Shows times in this zone. The default is UTC.
@@ -85,6 +94,18 @@ impl<'a> Ui<'a> {
     /// Whether a person reads the output.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal.out
+    }
+
+    /// Whether a person types the input.
+    pub(crate) fn is_input_terminal(&self) -> bool {
+        self.terminal.input
+    }
+
+    /// Reads all the data that another program passes on stdin.
+    pub(crate) fn read_input(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.input.read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 
     /// Maximum width of running text. Output for another program is not wrapped.

@@ -234,7 +234,7 @@ pub enum HistoryCommand {
 /// Send the history to a git remote
 ///
 /// A remote can read everything: chats, lorebooks, cards, settings. For one that you do not trust,
-/// use an encrypted `forklore history bundle`.
+/// encrypt a `forklore history bundle` instead.
 #[derive(Args, Debug)]
 pub struct PushArgs {
     /// Folder, or any address that git accepts
@@ -260,44 +260,25 @@ pub struct PullArgs {
     pub remote: String,
 }
 
-/// Write the history to one file, encrypted if you like
+/// Write the history to one file
 ///
-/// The file is a git bundle, encrypted on request in the format of age (age-encryption.org).
+/// The file is a git bundle, and anyone who has it can read it. To encrypt it, pipe it through a program such as age
+/// (age-encryption.org).
 #[derive(Args, Debug)]
 pub struct BundleArgs {
-    /// File to make
+    /// File to make, or `-` for standard output
     pub file: PathBuf,
 
     /// Leave out what an earlier bundle contains
     #[arg(long, value_name = "LAST")]
     pub since: Option<PathBuf>,
-
-    /// Encrypt it with the passphrase in a file
-    #[arg(long, value_name = "FILE", conflicts_with = "recipient")]
-    pub passphrase_file: Option<PathBuf>,
-
-    /// Encrypt it for the owner of a key, age1... (can be repeated)
-    #[arg(long, value_name = "KEY")]
-    pub recipient: Vec<String>,
-
-    /// Key that opens LAST, if that is encrypted
-    #[arg(long, value_name = "FILE", requires = "since")]
-    pub identity: Option<PathBuf>,
 }
 
 /// Add what other machines recorded, from a bundle
 #[derive(Args, Debug)]
 pub struct UnbundleArgs {
-    /// File that `forklore history bundle` made
+    /// File that `forklore history bundle` made, or `-` for standard input
     pub file: PathBuf,
-
-    /// Open it with the passphrase in a file
-    #[arg(long, value_name = "FILE", conflicts_with = "identity")]
-    pub passphrase_file: Option<PathBuf>,
-
-    /// Open it with the key in a file
-    #[arg(long, value_name = "FILE")]
-    pub identity: Option<PathBuf>,
 }
 
 /// Remove a chat or lorebook from the history for good

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 
+mod bundles;
 mod hints;
 mod output;
 mod running;

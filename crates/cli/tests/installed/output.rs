@@ -5,12 +5,13 @@ use std::fs::File;
 use crate::stage::{Stage, chat};
 
 /// All output goes through the same few functions, so these commands stand for all.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &["status"],
     &["--json", "status"],
     &["log"],
     &["--json", "log"],
     &["show", "Ada/Story", "--version", "1"],
+    &["history", "bundle", "-"],
     &["tree"],
     &["completions", "bash"],
     &["man"],

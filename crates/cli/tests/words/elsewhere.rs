@@ -40,13 +40,30 @@ impl TwoMachines {
 
     #[must_use]
     fn run(&self, host: &str, args: &[&str]) -> String {
-        let stage = if host == "pc" { &self.pc } else { &self.laptop };
-        let history = self.path(host);
-        let args: Vec<String> =
-            args.iter().map(|arg| arg.replace('@', &(self.path("") + "/"))).collect();
-        let all = ["--history", &history].into_iter().chain(args.iter().map(String::as_str));
+        let args = self.args(host, args);
+        self.shown(&self.stage(host).run(args.iter().map(String::as_str)))
+    }
+
+    /// The output of a command that reads `input`, and what it says beside it.
+    #[must_use]
+    fn pipe(&self, host: &str, input: &[u8], args: &[&str]) -> (Vec<u8>, String) {
+        let args = self.args(host, args);
+        let (out, said) = self.stage(host).pipe(input, args.iter().map(String::as_str));
+        (out, self.shown(&said))
+    }
+
+    fn stage(&self, host: &str) -> &Stage {
+        if host == "pc" { &self.pc } else { &self.laptop }
+    }
+
+    fn args(&self, host: &str, args: &[&str]) -> Vec<String> {
+        let args = args.iter().map(|arg| arg.replace('@', &(self.path("") + "/")));
+        ["--history".to_owned(), self.path(host)].into_iter().chain(args).collect()
+    }
+
+    fn shown(&self, said: &str) -> String {
         let place = self.place.path().display().to_string();
-        stage.run(all).replace(&format!("{place}//"), "$PLACE/").replace(&place, "$PLACE")
+        said.replace(&format!("{place}//"), "$PLACE/").replace(&place, "$PLACE")
     }
 }
 
@@ -161,25 +178,27 @@ fn what_is_no_remote() {
     assert!(said.contains("  because git says: fatal: "), "{said}");
 }
 
+fn without_size(said: String) -> String {
+    let words = said.split(", ").map(|part| {
+        if part.contains(" KB") {
+            part.split(" KB").fold(String::new(), |_, end| format!("N KB{end}"))
+        } else {
+            part.to_owned()
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
 #[test]
 fn in_a_file_and_back() {
     let two = TwoMachines::new();
     let _ = two.run("pc", &["record"]);
-    let without_size = |said: String| {
-        let words = said.split(", ").map(|part| {
-            if part.contains(" KB") {
-                part.split(" KB").fold(String::new(), |_, end| format!("N KB{end}"))
-            } else {
-                part.to_owned()
-            }
-        });
-        words.collect::<Vec<_>>().join(", ")
-    };
-    assert_snapshot!(without_size(two.run("pc", &["history", "bundle", "@a.bundle"])), @"
+    assert_snapshot!(without_size(two.run("pc", &["history", "bundle", "@a.bundle"])), @r#"
     Wrote $PLACE/a.bundle: 18 files, N KB.
     -- stderr --
-      ! Anyone with this file can read it. Encrypt it with --passphrase-file or --recipient.
-    ");
+      ! Anyone with this file can read it.
+    Hint: `forklore --history "$PLACE/pc" history bundle - | age --passphrase > stories.age` makes an encrypted one.
+    "#);
     assert_snapshot!(two.run("pc", &["history", "bundle", "@a.bundle"]), @"
     -- stderr --
     Error: `$PLACE/a.bundle` already exists
@@ -187,50 +206,7 @@ fn in_a_file_and_back() {
     -- exit 2 --
     ");
     assert_snapshot!(two.run("pc", &["history", "bundle", "@b.bundle", "--since", "@a.bundle"]), @"There is nothing new to bundle.");
-    two.write("phrase", "a lighthouse in the fog\n");
-    two.write("wrong", "a lighthouse in the sun\n");
-    two.write("empty", "\n");
-    let seal = ["history", "bundle", "@a.bundle", "--passphrase-file"];
-    let with = |file| [&seal[..], &[file]].concat();
-    assert_snapshot!(two.run("pc", &with("@empty")), @"
-    -- stderr --
-    Error: the passphrase is empty
-    Hint: Write a passphrase into the file, on one line.
-    -- exit 2 --
-    ");
-    assert_snapshot!(without_size(two.run("pc", &with("@phrase"))), @"Wrote $PLACE/a.bundle.age: 18 files, N KB, encrypted.");
-    let recipient = ["history", "bundle", "@c.bundle", "--recipient", "anna"];
-    assert_snapshot!(two.run("pc", &recipient), @r#"
-    -- stderr --
-    Error: "anna" is not a recipient
-    Hint: A recipient starts with age1; `age-keygen` makes one.
-    -- exit 2 --
-    "#);
-
-    let open = ["history", "unbundle", "@a.bundle.age"];
-    assert_snapshot!(two.run("laptop", &open), @"
-    -- stderr --
-    Error: could not unbundle `$PLACE/a.bundle.age`
-      because it is encrypted
-    Hint: Open it with --passphrase-file FILE or --identity FILE.
-    -- exit 2 --
-    ");
-    let with = |option, file| [&open[..], &[option, file]].concat();
-    assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@wrong")), @"
-    -- stderr --
-    Error: could not unbundle `$PLACE/a.bundle.age`
-      because it was not encrypted for this key or passphrase
-    Hint: Without the right one it cannot be opened, not even by Forklore.
-    -- exit 2 --
-    ");
-    assert_snapshot!(two.run("laptop", &with("--identity", "@phrase")), @"
-    -- stderr --
-    Error: could not unbundle `$PLACE/a.bundle.age`
-      because it is encrypted with a passphrase
-    Hint: Open it with --passphrase-file FILE.
-    -- exit 2 --
-    ");
-    assert_snapshot!(two.run("laptop", &with("--passphrase-file", "@phrase")), @"Added 18 versions of 18 files from pc-1.");
+    assert_snapshot!(two.run("laptop", &["history", "unbundle", "@a.bundle"]), @"Added 18 versions of 18 files from pc-1.");
     assert_snapshot!(two.run("laptop", &["history", "unbundle", "@a.bundle"]), @"Nothing new.");
 
     let bundle = Path::new(&two.path("a.bundle")).to_owned();
@@ -244,13 +220,95 @@ fn in_a_file_and_back() {
     Hint: Nothing was added. Copy the file again, or make a new bundle.
     -- exit 2 --
     ");
-    assert_snapshot!(two.run("laptop", &["history", "unbundle", "@phrase"]), @r#"
+    two.write("no bundle", "x");
+    assert_snapshot!(two.run("laptop", &["history", "unbundle", "@no bundle"]), @r#"
     -- stderr --
-    Error: could not unbundle `$PLACE/phrase`
+    Error: could not unbundle `$PLACE/no bundle`
       because it is not a bundle
     Hint: `forklore --history "$PLACE/laptop" history bundle FILE` makes one.
     -- exit 2 --
     "#);
+}
+
+#[test]
+fn through_a_pipe_and_back() {
+    let two = TwoMachines::new();
+    let _ = two.run("pc", &["record"]);
+    let (piped, said) = two.pipe("pc", b"", &["history", "bundle", "-"]);
+    assert_snapshot!(without_size(said), @"
+    -- stderr --
+    A bundle of 18 files, N KB.
+      ! Anyone who has it can read it, unless the next program encrypts it.
+    ");
+    let _ = two.run("pc", &["history", "bundle", "@a.bundle"]);
+    assert_eq!(piped, fs::read(two.path("a.bundle")).unwrap());
+    let (none, said) = two.pipe("pc", b"", &["history", "bundle", "-", "--since", "@a.bundle"]);
+    assert!(none.is_empty());
+    assert_snapshot!(said, @"
+    -- stderr --
+    There is nothing new to bundle.
+    ");
+    assert_snapshot!(two.run("pc", &["--json", "history", "bundle", "-"]), @r#"
+    {
+      "format": 2,
+      "command": "history bundle",
+      "error": {
+        "code": "output-is-json",
+        "values": {},
+        "message": "with --json, standard output is for the answer",
+        "causes": [],
+        "hints": [
+          "Name a file, or leave out --json."
+        ]
+      }
+    }
+    -- exit 2 --
+    "#);
+
+    let unbundle = ["history", "unbundle", "-"];
+    // What is left of a pipe in which the program before failed.
+    for part in [&[][..], &piped[..piped.len() / 2]] {
+        assert!(two.pipe("laptop", part, &unbundle).1.contains("-- exit 2 --"));
+    }
+    assert_snapshot!(two.pipe("laptop", b"", &unbundle).1, @r#"
+    -- stderr --
+    Error: could not unbundle `-`
+      because it is not a bundle
+    Hint: `forklore --history "$PLACE/laptop" history bundle FILE` makes one.
+    -- exit 2 --
+    "#);
+    let (said, errors) = two.pipe("laptop", &piped, &unbundle);
+    assert_snapshot!(String::from_utf8(said).unwrap(), @"Added 18 versions of 18 files from pc-1.");
+    assert_eq!(errors, "");
+    let (said, _) = two.pipe("laptop", &piped, &["--json", "history", "unbundle", "-"]);
+    assert_snapshot!(String::from_utf8(said).unwrap(), @r#"
+    {
+      "format": 2,
+      "command": "history unbundle",
+      "machines": [],
+      "ours_differ": 0,
+      "refused": []
+    }
+    "#);
+}
+
+#[test]
+fn a_terminal_is_no_pipe() {
+    let stage = Stage::new().at_terminal();
+    let _ = stage.run(["record"]);
+    assert_snapshot!(stage.run(["history", "bundle", "-"]), @"
+    -- stderr --
+    Error: a bundle cannot be written to a terminal
+    Hint: Name a file, or pipe it into another program.
+    -- exit 2 --
+    ");
+    assert_snapshot!(stage.run(["history", "unbundle", "-"]), @"
+    -- stderr --
+    Error: could not unbundle `-`
+      because a bundle cannot be read from a terminal
+    Hint: Name a file, or pipe a bundle into this command.
+    -- exit 2 --
+    ");
 }
 
 #[test]

@@ -145,8 +145,9 @@ const ROWS: &[Row] = &[
     Row { command: &["history", "push"], fine: None, refused: NOBODY, ..USUAL },
     Row {
         command: &["history", "bundle"],
-        fine: None,
+        fine: Some(&["-"]),
         refused: Some(&["/nowhere/stories.bundle"]),
+        only_reads: true,
         ..USUAL
     },
     Row { command: &["history", "pull"], fine: None, refused: NOBODY, ..USUAL },

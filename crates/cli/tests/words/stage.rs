@@ -78,6 +78,12 @@ impl Stage {
         self
     }
 
+    /// With input and output at a terminal.
+    pub(crate) fn at_terminal(mut self) -> Self {
+        self.terminal = Terminal { out: true, input: true, ..self.terminal };
+        self
+    }
+
     /// The output, the errors and the exit code of one command.
     #[must_use = "look at the words, or assert something about them"]
     pub(crate) fn run<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> String {
@@ -92,7 +98,23 @@ impl Stage {
         args: impl IntoIterator<Item = &'a str>,
     ) -> String {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = self.execute(disk, Box::new(&mut out), Box::new(&mut err), args);
+        let code = self.execute(disk, &[], Box::new(&mut out), Box::new(&mut err), args);
+        self.shown(out, err, code)
+    }
+
+    /// The same for a command in a pipe that reads `input`, with its output kept apart as bytes.
+    #[must_use = "look at the words, or assert something about them"]
+    pub(crate) fn pipe<'a>(
+        &self,
+        input: &[u8],
+        args: impl IntoIterator<Item = &'a str>,
+    ) -> (Vec<u8>, String) {
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let code = self.execute(&RealDisk, input, Box::new(&mut out), Box::new(&mut err), args);
+        (out, self.shown(Vec::new(), err, code))
+    }
+
+    fn shown(&self, out: Vec<u8>, err: Vec<u8>, code: u8) -> String {
         let root = self.scene.root().display().to_string();
         let histories = self.histories.path().display().to_string();
         let text = |bytes: Vec<u8>| {
@@ -117,12 +139,13 @@ impl Stage {
         out: Box<dyn Write + '_>,
         args: impl IntoIterator<Item = &'a str>,
     ) -> u8 {
-        self.execute(disk, out, Box::new(std::io::sink()), args)
+        self.execute(disk, &[], out, Box::new(std::io::sink()), args)
     }
 
     fn execute<'a>(
         &self,
         disk: &dyn Disk,
+        input: &[u8],
         out: Box<dyn Write + '_>,
         err: Box<dyn Write + '_>,
         args: impl IntoIterator<Item = &'a str>,
@@ -139,7 +162,7 @@ impl Stage {
             environment,
             editor: self.editor.clone(),
         };
-        let mut ui = Ui::new(out, err, self.terminal);
+        let mut ui = Ui::new(out, err, self.terminal).with_input(Box::new(input));
         run(&mut ui, context, ["forklore"].into_iter().chain(args))
     }
 }

@@ -1,8 +1,7 @@
 //! A history in a single file, in git's bundle format: `git clone` and `git bundle verify` accept
 //! it.
 //!
-//! Neither making nor importing one needs git, and it can be encrypted
-//! ([`crate::exchange::encryption`]).
+//! Neither making nor importing one needs git. It is not encrypted; other programs do that.
 
 use crate::error::{HistoryError, Result};
 use crate::exchange::join::{self, ExtraObjects, Joined, RefName, RefusedRef};

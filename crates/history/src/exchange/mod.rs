@@ -2,6 +2,5 @@
 
 pub mod backups;
 pub mod bundle;
-pub mod encryption;
 pub mod join;
 pub mod remote;

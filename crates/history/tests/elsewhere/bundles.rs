@@ -1,36 +1,15 @@
-//! A history in one file, plain or encrypted.
+//! A history in one file.
 
 use std::fs;
 use std::path::Path;
 
-use age::secrecy::ExposeSecret as _;
 use forklore_history::exchange::bundle::{self, BundleError, BundleHeader};
-use forklore_history::exchange::encryption::{self, Key, SealFor};
 use forklore_history::version::history::History;
 
 use crate::stage::{Stage, chat, everything, fsck, git, save, save_each_message};
 
 fn made(history: &mut History<'_>) -> Vec<u8> {
     bundle::make(history, None).unwrap().unwrap().bytes
-}
-
-/// Names and sentences that must not be visible in an encrypted file.
-fn secrets() -> Vec<String> {
-    let names = ["Anna", "Story", "chats/", "refs/heads", "worlds", "PACK", "git bundle", "Lore"];
-    let sentences = (0..50).map(|number| format!("The {number}. secret of the lighthouse"));
-    sentences.chain(names.map(str::to_owned)).collect()
-}
-
-fn story_with_secrets(history: &mut History<'_>) {
-    for secret in secrets() {
-        save_each_message(
-            history,
-            &format!("chats/Anna/{}.jsonl", secret.replace('/', "-")),
-            &secret,
-            2,
-        );
-    }
-    save(history, "worlds/Lore.json", r#"{"entries":{}}"#);
 }
 
 #[test]
@@ -141,35 +120,4 @@ fn of_a_damaged_bundle_nothing_is_taken_in() {
     }
     assert_eq!(state(&stage.path("Phone.git")), before);
     assert!(bundle::import(&mut phone, &bytes).is_ok());
-}
-
-#[test]
-fn a_sealed_bundle_shows_nothing_and_opens_with_its_key() {
-    let stage = Stage::new();
-    let (mut pc, mut phone) = (stage.machine("PC"), stage.machine("Phone"));
-    story_with_secrets(&mut pc);
-    let bytes = made(&mut pc);
-    let identity = age::x25519::Identity::generate();
-    let whom = SealFor::Recipients(vec![identity.to_public().to_string()]);
-    let key_file = format!("# made today\n{}\n", identity.to_string().expose_secret());
-    let key = Key::Identities(key_file.into());
-    let phrase = || encryption::passphrase("correct horse battery staple\n").unwrap();
-    let both = [
-        (encryption::seal(&bytes, &whom).unwrap(), key),
-        (
-            encryption::seal(&bytes, &SealFor::Passphrase(phrase())).unwrap(),
-            Key::Passphrase(phrase()),
-        ),
-    ];
-    for (sealed, key) in both {
-        let seen =
-            |needle: &str| sealed.windows(needle.len()).any(|part| part == needle.as_bytes());
-        let hits: Vec<String> = secrets().into_iter().filter(|secret| seen(secret)).collect();
-        assert!(hits.is_empty(), "{hits:?}");
-        assert!(encryption::is_sealed(&sealed));
-        let opened = encryption::open(&sealed, Some(&key)).unwrap();
-        assert_eq!(opened, bytes);
-        bundle::import(&mut phone, &opened).unwrap();
-    }
-    assert_eq!(everything(&phone), everything(&pc));
 }

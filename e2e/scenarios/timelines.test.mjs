@@ -204,10 +204,11 @@ for (const group of [false, true]) {
         };
         const first = await bestOf(3, drawAnew, () => leaveTimelines(page));
         await leaveTimelines(page);
-        // If all chats together are small, the page lists them when one is opened. Here they should be unread.
+        // If all chats together are small, the page lists them when one is opened. Here they should be unread, also while they
+        // are counted.
         const listing = (url) => url.pathname === '/api/chats/recent';
         await page.raw.route(listing, (route) => (bodyOf(route.request()).max > 1e9 ? route.fulfill({ json: [] }) : route.fallback()));
-        const reading = await holdRequests(page, group ? '/api/chats/group/get' : '/api/chats/get', ({ id, file_name: file }) => (id ?? file) !== tale.chat);
+        const reading = await holdRequests(page, '/api/chats/recent', ({ pinned }) => pinned?.some(({ file_name: file }) => file !== `${tale.chat}.jsonl`));
         await drawAnew();
         await page.raw.unroute(listing);
         await reading.letGo();

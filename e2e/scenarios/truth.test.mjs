@@ -209,6 +209,35 @@ scenario('no command forks a message while it or one before it is being edited',
     assert.equal(await page.checkpointByCommand(7, { name: `${tale.chat} flag` }), `${tale.chat} flag`);
 });
 
+scenario('SillyTavern’s own commands are refused, too, if another extension is ready later than Forklore', { freshPage: true }, async ({ page, story }) => {
+    const tale = await withJournal({ page, story });
+    await addLateExtension(page);
+    await page.reload();
+    await page.open(tale);
+    await page.messageAction(6, '.mes_edit');
+    for (const command of ['/checkpoint-create mesId=6 Never', '/branch-create 6']) {
+        page.watch.clear();
+        assert.equal(await page.run(command), '', command);
+        await notice(page, /This message is being edited\. Finish the edit first\./, 'warning');
+    }
+    await page.raw.locator('.mes[mesid="6"] .mes_edit_cancel').click();
+});
+
+/** SillyTavern adds its commands for forks only when it has loaded all extensions. This one is loaded when Forklore is ready. */
+async function addLateExtension(page) {
+    const at = (pathname, act) => page.raw.route((url) => url.pathname === pathname, act);
+    await at('/api/extensions/discover', async (route) => {
+        const known = await (await route.fetch()).json();
+        await route.fulfill({ json: [...known, { type: 'local', name: 'third-party/late' }] });
+    });
+    const folder = '/scripts/extensions/third-party/late';
+    await at(`${folder}/manifest.json`, (route) => route.fulfill({ json: { display_name: 'Late', loading_order: 100, js: 'index.js' } }));
+    await at(`${folder}/index.js`, async (route) => {
+        await page.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
+        await route.fulfill({ contentType: 'text/javascript', body: '' });
+    });
+}
+
 // ---- The lore of a message ----
 
 scenario('a message that a branch has inherited does not name the parent’s lorebook as its own', {}, async ({ page, story }) => {

@@ -4,6 +4,7 @@
  * It knows SillyTavern and nothing of Forklore. Whatever is shown comes in as text or as an element; text never becomes
  * markup.
  */
+import { eventSource, event_types } from '/script.js';
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
 /** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, ListedChat, MenuItem, MessageMark, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
@@ -429,7 +430,8 @@ export function addCommands(/** @type {Command[]} */ commands) {
 /** Makes some of SillyTavern's own commands ask first whether they may run; otherwise they return an empty string. @param {GuardedCommand[]} commands */
 export function guardCommands(commands) {
     const { SlashCommandParser } = stContext();
-    for (const { name, mayRun } of commands) {
+    const isThere = (/** @type {GuardedCommand} */ { name }) => Boolean(SlashCommandParser.commands[name]);
+    const guard = (/** @type {GuardedCommand} */ { name, mayRun }) => {
         const command = SlashCommandParser.commands[name];
         const run = command?.callback;
         if (run) {
@@ -437,7 +439,11 @@ export function guardCommands(commands) {
                 return mayRun(named, unnamed) ? run.call(this, named, unnamed) : '';
             };
         }
-    }
+    };
+    commands.filter(isThere).forEach(guard);
+    // It adds some of them only after it has waited for every extension, and ours may be ready before another one.
+    const later = commands.filter((command) => !isThere(command));
+    eventSource.once(event_types.APP_READY, () => later.forEach(guard));
 }
 
 function argumentProps(/** @type {Argument} */ { name = '', description, type, values, byDefault, isRequired = false }) {

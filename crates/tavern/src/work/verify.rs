@@ -117,8 +117,8 @@ impl Tavern<'_> {
             let timeline = headers::timeline_of(file, facts.metadata());
             Ok((timeline, facts, inspect(file, &chat, buffer)))
         });
-        let mut inspected = Vec::new();
-        let mut readable: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::new();
+        let mut inspected = Vec::with_capacity(chats.len());
+        let mut readable: Vec<(&ChatFile, Timeline, ChatFacts)> = Vec::with_capacity(chats.len());
         for (chat, read) in chats.into_iter().zip(read) {
             verified.bytes += chat.len;
             match read {
@@ -144,6 +144,7 @@ impl Tavern<'_> {
         }
         let books = self.book_facts(library, &timelines, &expected, &mut verified, tick);
 
+        verified.checked.reserve(readable.len());
         for (at, (chat, timeline, facts)) in readable.into_iter().enumerate() {
             if !wanted(chat) {
                 continue;

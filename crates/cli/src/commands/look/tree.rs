@@ -63,14 +63,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
     if homes.is_empty() {
         ui.say("There are no chats yet.");
     }
-    ui.answer(&json::answer(
-        "tree",
-        [
-            ("problems", Json::from(verified.problems())),
-            ("timelines", timelines(&verified)),
-            ("unread", unread(&verified)),
-        ],
-    ));
+    // It takes a while to put together for many timelines.
+    if ui.is_json() {
+        ui.answer(&json::answer(
+            "tree",
+            [
+                ("problems", Json::from(verified.problems())),
+                ("timelines", timelines(&verified)),
+                ("unread", unread(&verified)),
+            ],
+        ));
+    }
     Ok(Exit::Fine)
 }
 

@@ -64,14 +64,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
                 _ => "; --notes shows them",
             }),
     );
-    ui.answer(&json::answer(
-        "verify",
-        [
-            ("problems", Json::from(problems)),
-            ("timelines", timelines(&verified)),
-            ("unread", unread(&verified)),
-        ],
-    ));
+    // It takes a while to put together for many timelines.
+    if ui.is_json() {
+        ui.answer(&json::answer(
+            "verify",
+            [
+                ("problems", Json::from(problems)),
+                ("timelines", timelines(&verified)),
+                ("unread", unread(&verified)),
+            ],
+        ));
+    }
     Ok(Exit::found_if(problems > 0))
 }
 

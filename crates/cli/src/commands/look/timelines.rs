@@ -5,6 +5,21 @@ use forklore_core::finding::Finding;
 use forklore_tavern::work::verify::Verified;
 
 use crate::json::{self, Json};
+use crate::ui::Ui;
+
+/// Answers with every timeline, if an answer is wanted: putting many together takes a while.
+pub(crate) fn answer(ui: &mut Ui<'_>, command: &str, verified: &Verified) {
+    if ui.is_json() {
+        ui.answer(&json::answer(
+            command,
+            [
+                ("problems", Json::from(verified.problems())),
+                ("timelines", timelines(verified)),
+                ("unread", unread(verified)),
+            ],
+        ));
+    }
+}
 
 pub(crate) fn timelines(verified: &Verified) -> Json {
     let timelines = verified.checked.iter().map(|checked| {

@@ -10,12 +10,11 @@ use forklore_tavern::folder::similar_names::like;
 use forklore_tavern::work::tavern::Tavern;
 use forklore_tavern::work::verify::{CheckedTimeline, Verified};
 
-use super::timelines::{timelines, unread};
+use super::timelines::answer;
 use crate::args::TreeArgs;
 use crate::commands::Outcome;
 use crate::error::{CommandError, did_you_mean};
 use crate::exit::Exit;
-use crate::json::{self, Json};
 use crate::objection::Objection;
 use crate::text::{Line, Style, count, padded, width};
 use crate::ui::Ui;
@@ -63,17 +62,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &TreeArgs) -> Outc
     if homes.is_empty() {
         ui.say("There are no chats yet.");
     }
-    // It takes a while to put together for many timelines.
-    if ui.is_json() {
-        ui.answer(&json::answer(
-            "tree",
-            [
-                ("problems", Json::from(verified.problems())),
-                ("timelines", timelines(&verified)),
-                ("unread", unread(&verified)),
-            ],
-        ));
-    }
+    answer(ui, "tree", &verified);
     Ok(Exit::Fine)
 }
 

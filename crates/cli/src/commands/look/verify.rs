@@ -7,11 +7,10 @@ use forklore_core::finding::Finding;
 use forklore_tavern::work::tavern::Tavern;
 use forklore_tavern::work::verify::{CheckedTimeline, Verified};
 
-use super::timelines::{timelines, unread};
+use super::timelines::answer;
 use crate::args::VerifyArgs;
 use crate::commands::Outcome;
 use crate::exit::Exit;
-use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
@@ -64,17 +63,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &VerifyArgs) -> Ou
                 _ => "; --notes shows them",
             }),
     );
-    // It takes a while to put together for many timelines.
-    if ui.is_json() {
-        ui.answer(&json::answer(
-            "verify",
-            [
-                ("problems", Json::from(problems)),
-                ("timelines", timelines(&verified)),
-                ("unread", unread(&verified)),
-            ],
-        ));
-    }
+    answer(ui, "verify", &verified);
     Ok(Exit::found_if(problems > 0))
 }
 

@@ -261,7 +261,7 @@ const PICTURES = {
 
     light: async (given) => {
         const { page, st } = given;
-        writeTheme(st, { ...PAPER, chat_width: 70 });
+        writeTheme(st.user, { ...PAPER, chat_width: 70 });
         await page.reload();
         await page.run(`/theme ${PAPER.name}`);
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });

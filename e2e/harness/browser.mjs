@@ -3,6 +3,7 @@
 import { chromium } from 'playwright-core';
 
 import { TavernPage } from './page.mjs';
+import { PATIENCE } from './until.mjs';
 import { Watch } from './watch.mjs';
 
 const EXECUTABLE = process.env.FORKLORE_CHROMIUM ?? '/usr/bin/chromium-headless-shell';
@@ -19,7 +20,7 @@ const FLAGS = [
     '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
 ];
 
-const VIEWPORTS = {
+export const VIEWPORTS = {
     desktop: { viewport: { width: 1280, height: 900 } },
     phone: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 };
@@ -41,10 +42,11 @@ export function launchBrowser() {
  *
  * @param {import('playwright-core').Browser} browser
  * @param {import('./sillytavern.mjs').SillyTavern} st
- * @param {{ viewport?: keyof typeof VIEWPORTS, locale?: string }} [options] `locale` such as `zh-CN`
+ * @param {{ viewport?: keyof typeof VIEWPORTS, locale?: string, beforeLoading?: (raw: import('playwright-core').Page) => Promise<void> }} [options]
+ *   `locale` such as `zh-CN`
  * @returns {Promise<TavernPage>}
  */
-export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US' } = {}) {
+export async function openPage(browser, st, { viewport = 'desktop', locale = 'en-US', beforeLoading } = {}) {
     const context = await browser.newContext({
         ...VIEWPORTS[viewport],
         locale,
@@ -52,12 +54,11 @@ export async function openPage(browser, st, { viewport = 'desktop', locale = 'en
         // SillyTavern would compress its modules anew for every page, half a second of processor time.
         extraHTTPHeaders: { 'accept-encoding': 'identity' },
     });
-    context.setDefaultTimeout(15_000);
-    // Only SillyTavern's own loading: on a busy machine it has taken more than 15 seconds.
-    context.setDefaultNavigationTimeout(60_000);
+    context.setDefaultTimeout(PATIENCE);
     try {
         const raw = await context.newPage();
         const page = new TavernPage(raw, await Watch.on(raw), st);
+        await beforeLoading?.(raw);
         await raw.goto(st.url);
         await page.ready();
         return page;

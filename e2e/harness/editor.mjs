@@ -92,9 +92,6 @@ function turnPage(page) {
 
 /** Types a field's current content into it, which SillyTavern saves like any edit. */
 async function saveAsItIs(page, book) {
-    const saved = page.raw.waitForResponse((response) =>
-        response.url().endsWith('/api/worldinfo/edit') && response.request().postDataJSON()?.name === book);
     const title = page.raw.locator(`${LIST} .world_entry textarea[name="comment"]`).first();
-    await title.fill(await title.inputValue());
-    await (await saved).finished();
+    await page.savingBook(book, async () => title.fill(await title.inputValue()));
 }

@@ -22,11 +22,7 @@ export class TavernPage {
 
     /** Waits until SillyTavern has loaded, extensions included. */
     async ready() {
-        await this.raw.waitForFunction(
-            () => !document.getElementById('preloader') && globalThis.SillyTavern?.getContext,
-            null,
-            { timeout: 120_000 },
-        );
+        await this.raw.waitForFunction(() => !document.getElementById('preloader') && globalThis.SillyTavern?.getContext);
         if (this.st.hasForklore) {
             // SillyTavern does not wait for it.
             await this.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
@@ -320,7 +316,7 @@ export class TavernPage {
             }
             await button.click({ timeout: 2000 });
             return true;
-        }, { within: 30_000 });
+        });
     }
 
     /** Clicks an item of the menu beside the message box. */
@@ -414,7 +410,7 @@ export class TavernPage {
     /** Changes the content of an entry in the real editor, and waits until it is saved. */
     async editEntry(book, uid, content) {
         const text = await this.openInEditor(book, uid);
-        await this.#savingBook(book, () => text.fill(content));
+        await this.savingBook(book, () => text.fill(content));
         await this.raw.locator('#WIDrawerIcon').click();
     }
 
@@ -457,11 +453,10 @@ export class TavernPage {
         );
     }
 
-    async #savingBook(book, action) {
-        const saved = this.raw.waitForResponse(
-            (response) =>
-                response.url().endsWith('/api/worldinfo/edit') && response.request().postDataJSON()?.name === book,
-        );
+    /** Waits until a book has been saved by an action. */
+    async savingBook(book, action) {
+        const saved = this.raw.waitForResponse((response) =>
+            response.url().endsWith('/api/worldinfo/edit') && response.request().postDataJSON()?.name === book);
         await action();
         await (await saved).finished();
     }

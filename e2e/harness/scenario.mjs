@@ -5,13 +5,13 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 
-import { launchBrowser, openPage } from './browser.mjs';
+import { launchBrowser, openPage, VIEWPORTS } from './browser.mjs';
 import { Files } from './files.mjs';
 import { failures, isNight, isSince } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
-const LIMIT = 120_000;
+const LIMIT = 300_000;
 
 /** Why a scenario that also runs solo only runs in `.ci/nightly` in a group. */
 export const SOLO_IS_DAILY = 'solo it runs for every change';
@@ -41,8 +41,9 @@ export const OTHER_THEME_IS_DAILY = 'in another theme it runs for every change';
  * @property {boolean} [group] whether tales are about groups by default
  * @property {boolean} [gzip] whether request bodies are gzipped, if SillyTavern supports it
  * @property {boolean} [freshPage] uses a newly loaded page
- * @property {'desktop' | 'phone'} [viewport] implies `freshPage`
- * @property {string} [locale] implies `freshPage`
+ * @property {(raw: import('playwright-core').Page) => Promise<void>} [beforeLoading] implies `freshPage`
+ * @property {'desktop' | 'phone'} [viewport] scenarios of one viewport and locale share a page
+ * @property {string} [locale]
  * @property {Expected} [expects]
  * @property {number} [limit] in milliseconds
  * @property {string | false} [nightly] why it only runs in `.ci/nightly`
@@ -68,7 +69,7 @@ export const OTHER_THEME_IS_DAILY = 'in another theme it runs for every change';
 export function stage(serverOptions = {}) {
     /** @type {SillyTavern} */ let st;
     /** @type {import('playwright-core').Browser} */ let browser;
-    /** @type {import('./page.mjs').TavernPage | undefined} */ let shared;
+    /** By viewport and locale. @type {Map<string, import('./page.mjs').TavernPage>} */ const shared = new Map();
 
     let isWanted = false;
 
@@ -97,25 +98,27 @@ export function stage(serverOptions = {}) {
      * @param {(given: Given) => Promise<void>} act
      */
     return function scenario(name, options, act) {
-        const { group = false, viewport, locale, nightly, since, only } = options;
+        const { group = false, viewport = 'desktop', locale = 'en-US', beforeLoading, nightly, since, only } = options;
         const ours = Boolean(options.besides);
         const expects = { ours, ...options.expects };
         const gzip = Boolean(options.gzip) && isSince('1.17');
-        const own = Boolean(options.freshPage ?? (viewport || locale));
+        const own = Boolean(options.freshPage || beforeLoading);
+        const sort = `${viewport}, ${locale}`;
         const isMissing = since && !isSince(since) && `SillyTavern has this since ${since}`;
         const skip = options.skip || isMissing || (nightly && !isNight && `only in .ci/nightly: ${nightly}`);
         isWanted ||= !skip;
         test(name, { timeout: options.limit ?? LIMIT, skip, only }, async () => {
-            let page = own ? undefined : shared;
+            let page = own ? undefined : shared.get(sort);
             const logged = st.log().length;
             fs.rmSync(pictureOf(name), { force: true });
             try {
                 if (!page) {
-                    page = await openPage(browser, st, { viewport, locale });
+                    page = await openPage(browser, st, { viewport, locale, beforeLoading });
                     await assertNothingUnexpected(page, { ours });
                 }
                 if (!own) {
-                    shared = page;
+                    shared.set(sort, page);
+                    await page.raw.setViewportSize(VIEWPORTS[viewport].viewport);
                 }
                 if (page.gzip !== gzip) {
                     await page.compressRequests(gzip);
@@ -125,7 +128,9 @@ export function stage(serverOptions = {}) {
                 await assertNothingUnexpected(page, expects);
             } catch (error) {
                 // The next scenario must not inherit this one's mess.
-                shared = page === shared ? undefined : shared;
+                if (!own) {
+                    shared.delete(sort);
+                }
                 await report(name, page, st.log().slice(logged));
                 await page?.close();
                 throw error;

@@ -4,6 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 import { checkout, install, version } from './places.mjs';
+import { PAPER, writeTheme } from './themes.mjs';
 
 /**
  * @typedef {object} ServerOptions
@@ -101,6 +102,7 @@ function defaultContent(dataRoot, user) {
     for (const theme of fs.readdirSync(path.join(content, 'themes'))) {
         put(`themes/${theme}`, path.join(user, 'themes', theme));
     }
+    writeTheme(user, PAPER);
 }
 
 function extensions(user, { extension = true, extensions: more = {} }) {

@@ -3,7 +3,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** A light theme. */
+/** A light theme, which every user has. */
 export const PAPER = {
     name: 'Paper',
     blur_strength: 0,
@@ -20,9 +20,11 @@ export const PAPER = {
     border_color: 'rgba(0, 0, 0, 0.25)',
 };
 
-/** Adds a theme to the user's; the page knows it after a reload. Missing values are those of Dark Lite. */
-export function writeTheme(st, theme) {
-    const folder = path.join(st.user, 'themes');
+/**
+ * Adds a theme to a user's, whose folder is given; the page knows it after a reload. Missing values are those of Dark Lite.
+ */
+export function writeTheme(user, theme) {
+    const folder = path.join(user, 'themes');
     const like = JSON.parse(fs.readFileSync(path.join(folder, 'Dark Lite.json'), 'utf8'));
     fs.writeFileSync(path.join(folder, `${theme.name}.json`), JSON.stringify({ ...like, ...theme }));
 }

@@ -1,6 +1,6 @@
 // The timeline view, as a user sees it.
 
-import { until } from './until.mjs';
+import { PATIENCE, until } from './until.mjs';
 
 /** @typedef {import('./page.mjs').TavernPage} TavernPage */
 
@@ -19,7 +19,7 @@ export async function timelines(page) {
 }
 
 /** Waits until everything has been read. */
-export async function caughtUp(view, within = 15_000) {
+export async function caughtUp(view, within = PATIENCE) {
     await until('everything to be read', async () => (await view.locator('[data-state="unread"]').count()) === 0
         && !/reading/.test(await view.locator('.forklore_map_status').textContent()), { within });
 }

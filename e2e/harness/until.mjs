@@ -1,4 +1,10 @@
 /**
+ * How long to wait for what has to come, in milliseconds. Only what never comes takes so long, so this is no bound: on a
+ * machine that others use, things have taken fifty times longer than usual.
+ */
+export const PATIENCE = 60_000;
+
+/**
  * Polls until `probe` returns something truthy, and returns that. An exception in `probe` counts as "not yet", and is
  * reported on timeout.
  *
@@ -8,7 +14,7 @@
  * @param {{ within?: number, every?: number }} [limits] in milliseconds
  * @returns {Promise<T>}
  */
-export async function until(what, probe, { within = 15_000, every = 25 } = {}) {
+export async function until(what, probe, { within = PATIENCE, every = 25 } = {}) {
     const deadline = Date.now() + within;
     for (;;) {
         let last;

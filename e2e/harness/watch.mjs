@@ -42,11 +42,7 @@ export class Watch {
 
     /** Waits until the network has been idle for a while: SillyTavern keeps writing after a chat was opened. */
     async settle() {
-        await until(
-            'the wire to be quiet',
-            () => this.#underWay.size === 0 && Date.now() - this.#lastSeen >= QUIET,
-            { within: 30_000 },
-        );
+        await until('the wire to be quiet', () => this.#underWay.size === 0 && Date.now() - this.#lastSeen >= QUIET);
     }
 
     /** @param {'error' | 'warning' | 'success' | 'info'} type */

@@ -89,8 +89,8 @@ export async function idle(page) {
             throw new Error('it is paused');
         }
         return total === 0 && !active;
-    }, { within: 60_000 });
-    await until('an end of generating', () => page.raw.evaluate(() => document.body.dataset.generating !== 'true'), { within: 60_000 });
+    });
+    await until('an end of generating', () => page.raw.evaluate(() => document.body.dataset.generating !== 'true'));
     await page.settle();
     await page.save();
 }

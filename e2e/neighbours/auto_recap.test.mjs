@@ -21,7 +21,6 @@ const KINDS = ['branch', 'checkpoint'];
 const FIRST_SCENE = { 'character-Mara': 'Mara: trunk-1', 'location-Quay': 'Quay: trunk-1' };
 const RECAP = 'auto_recap_running_scene_recaps';
 /** In milliseconds, for all its work while two tests run on one machine. */
-const LIMIT = 300_000;
 const WORK = { within: 120_000 };
 
 if (missing) {
@@ -39,7 +38,7 @@ if (missing) {
          */
         function taleOf(tell, settings = {}) {
             let told;
-            return (name, options, act) => scenario(name, { limit: LIMIT, ...options }, async (given) => {
+            return (name, options, act) => scenario(name, options, async (given) => {
                 const { page } = given;
                 await prepare(page, settings);
                 const tale = told ?? await tell(given);

@@ -35,7 +35,7 @@ if (why) {
         for (const isManual of [false, true]) {
             for (const kind of ['branch', 'checkpoint']) {
                 const mode = isManual ? 'manual' : 'automatic';
-                scenario(`a ${kind} in ${mode} mode goes on with its own memories`, { besides: true, limit: 300_000 }, (given) =>
+                scenario(`a ${kind} in ${mode} mode goes on with its own memories`, { besides: true }, (given) =>
                     goesOn(given, { kind, isManual }));
             }
         }
@@ -54,7 +54,7 @@ const highest = (page) => page.run('/stmb-highest');
 async function remember(page, files, book, range) {
     const before = memoriesIn(files, book).length;
     void page.run(`/scenememory ${range}`);
-    await until(`a memory of ${range}`, () => memoriesIn(files, book).length === before + 1, { within: 60_000 });
+    await until(`a memory of ${range}`, () => memoriesIn(files, book).length === before + 1);
     await page.settle();
 }
 

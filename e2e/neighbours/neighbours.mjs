@@ -50,7 +50,7 @@ export async function memoryBooksBegun(page) {
     await page.raw.removeLocatorHandler(question);
     await page.raw.addLocatorHandler(question, (shown) => shown.locator('.popup-button-ok').click());
     const isThere = () => page.raw.evaluate(() => 'scenememory' in SillyTavern.getContext().SlashCommandParser.commands);
-    await until('Memory Books to begin', isThere, { within: 60_000 });
+    await until('Memory Books to begin', isThere);
 }
 
 /** What one of them might keep in a chat, early in the story and late. */

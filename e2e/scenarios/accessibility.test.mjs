@@ -17,7 +17,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 for (const viewport of ['desktop', 'phone']) {
     const nightly = viewport === 'phone' && 'on a desktop it runs for every change';
-    scenario(`views have no serious faults on a ${viewport}`, { viewport, nightly, limit: 240_000 }, async ({ page, story }) => {
+    scenario(`views have no serious faults on a ${viewport}`, { viewport, nightly }, async ({ page, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         story.writeChat(tale, 'The other end', { messages: conversation(4, { name: tale.speaker }), metadata: { main_chat: tale.chat, world_info: tale.book } });
         await page.open(tale);

@@ -133,7 +133,7 @@ scenario('a child that was never opened knows its last message, and goes on from
 });
 
 // Last: the page that the others share is connected to a model.
-scenario('the first message after a reload, with a text completion that reads no lore before', { freshPage: true }, async (given) => {
+scenario('the first message after a reload, with a text completion that reads no lore before', {}, async (given) => {
     const { page, files } = given;
     const tale = await begun(given);
     await page.saveBook(tale.book, lore('b'));

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { notice } from '../harness/forklore.mjs';
 import { assertForked, assertOwnLore, assertSameBook, lookAround } from '../harness/forks.mjs';
 import { entry, loreWithGaps } from '../harness/lore.mjs';
-import { stage } from '../harness/scenario.mjs';
+import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { holdRequest } from '../harness/wire.mjs';
 
@@ -64,7 +64,8 @@ for (const [number, way] of ways.entries()) {
         // So that each way is tested once gzipped and once plain.
         const gzip = group === (number % 2 === 0);
         const name = `${way.name}, ${group ? 'in a group' : 'solo'}${gzip ? ', gzipped' : ''}`;
-        scenario(name, { group, gzip, since: way.since }, async (given) => {
+        const nightly = group !== (number % 4 < 2) && 'every way runs for every change, solo or in a group';
+        scenario(name, { group, gzip, nightly, since: way.since }, async (given) => {
             const { page, files } = given;
             const { tale, moments } = await writtenInThePage(given);
             for (const { message, book } of way.onlyLast ? moments.slice(-1) : moments) {
@@ -77,6 +78,7 @@ for (const [number, way] of ways.entries()) {
                 const fork = { child, kind: way.kind, message, swipe: way.swipe };
                 assertForked(files, tale, before, fork);
                 assertOwnLore(files, tale, before, { ...fork, book });
+                assert.deepEqual(files.chat(tale, child).metadata.forklore.warnings, []);
                 const shown = await page.current();
                 const own = files.chat(tale, child).metadata.world_info;
                 const open = way.opens ? [child, own] : [tale.chat, tale.book];
@@ -95,7 +97,7 @@ for (const group of [false, true]) {
         toasts: group ? [/Group chat could not be saved/] : [],
     };
 
-    scenario(`a branch of a branch has its own book and seal, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`a branch of a branch has its own book and seal, ${place}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         const child = await page.branchByButton(5);
@@ -110,7 +112,7 @@ for (const group of [false, true]) {
         assertOwnLore(files, childTale, before, { ...fork, book: loreWithGaps() });
     });
 
-    scenario(`without a book there is none to copy, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`without a book there is none to copy, ${place}`, { group, nightly: !group && 'in a group it runs for every change' }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: null });
         await page.open(tale);
         await page.save();
@@ -160,7 +162,7 @@ for (const group of [false, true]) {
         assertSameBook(files.book(metadata.world_info).value, loreWithGaps());
     });
 
-    scenario(`a name that SillyTavern shortens for the file, ${place}`, { group }, async ({ page, files, story }) => {
+    scenario(`a name that SillyTavern shortens for the file, ${place}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await page.open(tale);
         await page.save();

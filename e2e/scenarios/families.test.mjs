@@ -39,7 +39,7 @@ const press = (view, name) => bar(view).getByRole('button', { name, exact: true 
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: several timelines are ticked and deleted with one question, and put back with one press`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`${kind}: several timelines are ticked and deleted with one question, and put back with one press`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await grow(story, tale, { 'A way': 'main', 'A way on': 'A way', 'A way back': 'A way', 'Another way': 'main' });
         await page.open(tale);
@@ -79,7 +79,7 @@ for (const group of [false, true]) {
     });
 }
 
-scenario('deleting several stops where SillyTavern refuses, and says what was done', { freshPage: true, expects: { errors: [/status of 500/, /Failed to delete chat/] } }, async ({ page, files, story }) => {
+scenario('deleting several stops where SillyTavern refuses, and says what was done', { expects: { errors: [/status of 500/, /Failed to delete chat/] } }, async ({ page, files, story }) => {
     const tale = await story.begin({ book: loreWithGaps() });
     await grow(story, tale, { One: 'main', Two: 'main', Three: 'main' });
     await page.open(tale);
@@ -100,7 +100,7 @@ scenario('deleting several stops where SillyTavern refuses, and says what was do
     await leaveTimelines(page);
 });
 
-scenario('archived timelines leave the map and come back; two are compared; all by keyboard', { freshPage: true }, async ({ page, files, story }) => {
+scenario('archived timelines leave the map and come back; two are compared; all by keyboard', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: loreWithGaps() });
     await grow(story, tale, { Left: 'main', 'Left on': 'Left', Right: 'main' });
     const before = files.chat(tale, 'Left on');
@@ -191,7 +191,7 @@ scenario('on a phone a tool turns taps into ticks', { viewport: 'phone' }, async
 for (const group of [false, true]) {
     const kind = group ? 'group' : 'solo';
 
-    scenario(`${kind}: a family stays together when a timeline in its middle is deleted, on the map or in SillyTavern's list`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`${kind}: a family stays together when a timeline in its middle is deleted, on the map or in SillyTavern's list`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps() });
         await grow(story, tale, { Upper: 'main', Middle: 'Upper', Lower: 'Middle', Lowest: 'Lower' });
         await page.open(tale);
@@ -232,7 +232,7 @@ for (const group of [false, true]) {
 
 // ---- How much of the lore differs ----
 
-scenario('a card says how many entries differ from its parent', { freshPage: true }, async ({ page, story }) => {
+scenario('a card says how many entries differ from its parent', {}, async ({ page, story }) => {
     const tale = await story.begin({ book: book([entry(0), entry(1), entry(2)]) });
     const write = (name, parent, entries) => {
         story.writeBook(loreOf(tale, name), book(entries));

@@ -44,7 +44,7 @@ async function install(page, url) {
 }
 
 function isStarted(page) {
-    return page.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0, null, { timeout: 60_000 });
+    return page.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
 }
 
 async function assertWorks(page, files, story) {

@@ -10,7 +10,7 @@ import { book, entry, loreWithGaps } from '../harness/lore.mjs';
 import { TavernPage } from '../harness/page.mjs';
 import { OTHER_THEME_IS_DAILY, stage, TEXTS_ARE_DAILY } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
-import { PAPER, writeTheme } from '../harness/themes.mjs';
+import { PAPER } from '../harness/themes.mjs';
 import { chooseTimeline, openTimelines } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
 import { Watch } from '../harness/watch.mjs';
@@ -21,7 +21,7 @@ const LONG = 'The_very_long_chronicle_of_the_harbour_and_of_all_who_ever_sailed_
 
 // ---- Chinese ----
 
-scenario('in Chinese there is no English left', { locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
+scenario('in Chinese there is no English left', { freshPage: true, locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
     const tale = await written(page, files, story, loreOf(2));
     const panel = await openPanel(page);
     await panel.getByText('更多设置').click();
@@ -58,7 +58,7 @@ scenario('in Chinese there is no English left', { locale: 'zh-CN', nightly: TEXT
     assertChinese([told], 'the notice of a missing book', missing);
 });
 
-scenario('in Chinese, a walk through the views and questions', { locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
+scenario('in Chinese, a walk through the views and questions', { freshPage: true, locale: 'zh-CN', nightly: TEXTS_ARE_DAILY }, async ({ page, files, story }) => {
     const tale = await written(page, files, story, loreOf(3));
     // Texts by the user, and SillyTavern's names of branches, stay as they are.
     const theirs = ['Changed since.', /(Branch|Checkpoint) #\d+( - Lore)?/g, ...files.chat(tale).messages.map(({ mes }) => mes)];
@@ -233,9 +233,7 @@ scenario('on a phone, questions about lorebooks fit and can be answered', { view
 
 // ---- A light theme ----
 
-scenario('in a light theme everything of ours can be read', { freshPage: true }, async ({ page, files, story, st }) => {
-    writeTheme(st, PAPER);
-    await page.reload();
+scenario('in a light theme everything of ours can be read', {}, async ({ page, files, story }) => {
     await page.run(`/theme ${PAPER.name}`);
     try {
         await assertReadableEverywhere({ page, files, story });
@@ -444,7 +442,7 @@ scenario('it is ready soon', { freshPage: true, nightly: 'it measures how long s
     assert.ok(took < 1500, `it took ${took} ms`);
 });
 
-scenario('SillyTavern does not wait for it', { freshPage: true }, async ({ page, st }) => {
+scenario('SillyTavern does not wait for it', {}, async ({ page, st }) => {
     const raw = await page.raw.context().newPage();
     let release;
     const held = new Promise((resolve) => { release = resolve; });
@@ -454,7 +452,7 @@ scenario('SillyTavern does not wait for it', { freshPage: true }, async ({ page,
     });
     await raw.goto(st.url);
 
-    await raw.waitForFunction(() => !document.getElementById('preloader') && globalThis.SillyTavern?.getContext, null, { timeout: 60_000 });
+    await raw.waitForFunction(() => !document.getElementById('preloader') && globalThis.SillyTavern?.getContext);
 
     const marks = () => raw.evaluate(() => ['forklore:start', 'forklore:ready'].map((name) => performance.getEntriesByName(name).length));
     assert.deepEqual(await marks(), [1, 0]);
@@ -495,13 +493,17 @@ async function withSharer(story, name) {
     return { tale, child };
 }
 
-/** Opens Forklore's drawer. @param {(control: import('playwright-core').Locator) => Promise<void>} press */
+/** Opens Forklore's drawer, if it is not open. @param {(control: import('playwright-core').Locator) => Promise<void>} press */
 async function openPanel(page, press = (control) => control.click()) {
     const panel = page.raw.locator('#forklore_settings .forklore_panel');
-    await press(page.raw.locator('#extensions-settings-button .drawer-toggle'));
-    await page.raw.locator('#forklore_settings').waitFor();
-    await press(page.raw.locator('#forklore_settings .inline-drawer-toggle').first());
-    await panel.waitFor();
+    if (!(await page.raw.locator('#forklore_settings').isVisible())) {
+        await press(page.raw.locator('#extensions-settings-button .drawer-toggle'));
+        await page.raw.locator('#forklore_settings').waitFor();
+    }
+    if (!(await panel.isVisible())) {
+        await press(page.raw.locator('#forklore_settings .inline-drawer-toggle').first());
+        await panel.waitFor();
+    }
     await until('the drawer to be open', () => panel.evaluate((node) => !node.closest('.inline-drawer-content').style.height));
     return panel;
 }

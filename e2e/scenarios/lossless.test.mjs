@@ -135,7 +135,7 @@ scenario('pending edits of other books survive a fork, typed in the real editor'
 
 for (const way of forksWhileWaiting) {
     for (const group of [false, true]) {
-        scenario(`a pending edit of the bound book is in the child, by ${way.name}, ${group ? 'in a group' : 'solo'}`, { group }, async ({ page, files, story }) => {
+        scenario(`a pending edit of the bound book is in the child, by ${way.name}, ${group ? 'in a group' : 'solo'}`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, files, story }) => {
             const writes = bookWrites(page);
             await whileWaiting(async () => {
                 const tale = await story.begin({ book: loreWithGaps() });
@@ -785,16 +785,33 @@ async function panelLine(page) {
 
 const CORE = /\/forklore\/extension\/core\/pkg\/forklore(_bg\.wasm|\.js)$/;
 
+function withoutCore(raw) {
+    return raw.route(CORE, (route) => (route.request().url().endsWith('.wasm')
+        ? route.fulfill({ contentType: 'application/wasm', body: 'this is no module' })
+        : route.continue()));
+}
+
+/** Its forks fail as long as `breaksCore` is set in the page. */
+function withBreakableCore(raw) {
+    return raw.route(CORE, async (route) => {
+        if (!route.request().url().endsWith('.js')) {
+            return route.continue();
+        }
+        const response = await route.fetch();
+        const text = (await response.text()).replace('export function fork(', `export function fork(...parts) {
+            if (globalThis.breaksCore) { throw new Error('the core broke'); }
+            return soundFork(...parts);
+        }
+        function soundFork(`);
+        return route.fulfill({ response, body: text });
+    });
+}
+
 for (const group of [false, true]) {
     const place = group ? 'in a group' : 'solo';
 
-    scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, files, story }) => {
+    scenario(`without its core, Forklore says so and changes nothing, ${place}`, { group, nightly: group && SOLO_IS_DAILY, beforeLoading: withoutCore }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
-        await page.raw.route(CORE, (route) => (route.request().url().endsWith('.wasm')
-            ? route.fulfill({ contentType: 'application/wasm', body: 'this is no module' })
-            : route.continue()));
-        page.watch.clear();
-        await page.reload();
 
         assert.match(await page.raw.locator('#forklore_settings .forklore_line').textContent(), /^Forklore could not start: /);
         assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, page.watch.told());
@@ -819,23 +836,10 @@ for (const group of [false, true]) {
     scenario(`a core that fails during a fork leaves the child without a book, and says so, ${place}`, {
         group,
         nightly: group && SOLO_IS_DAILY,
-        freshPage: true,
+        beforeLoading: withBreakableCore,
         expects: { errors: [/the core broke/], toasts: [/has no lorebook/] },
     }, async ({ page, files, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
-        await page.raw.route(CORE, async (route) => {
-            if (!route.request().url().endsWith('.js')) {
-                return route.continue();
-            }
-            const response = await route.fetch();
-            const text = (await response.text()).replace('export function fork(', `export function fork(...parts) {
-                if (globalThis.breaksCore) { throw new Error('the core broke'); }
-                return soundFork(...parts);
-            }
-            function soundFork(`);
-            return route.fulfill({ response, body: text });
-        });
-        await page.reload();
         await page.open(tale);
         await page.save();
         const before = lookAround(files, tale);

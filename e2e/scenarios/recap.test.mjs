@@ -355,39 +355,6 @@ describe('beside ST-Auto-Recap', () => {
     }
 });
 
-describe('without a memory extension', () => {
-    const scenario = withSettings(stage());
-
-    scenario('the same forks of a plain chat', {}, async ({ page, files, story }) => {
-        const first = loreWithGaps();
-        const tale = await story.begin({ book: first, messages: 2 });
-        await page.open(tale);
-        await page.sendAs(tale.speaker, 'the Gull is sighted');
-        await page.send('we wait at the quay');
-        const second = loreWithGaps();
-        second.entries[0].content = 'Captain without a ship.';
-        await page.saveBook(tale.book, second);
-        await page.sendAs(tale.speaker, 'she lands');
-        await page.send('and we greet her');
-        await page.save();
-
-        for (const { kind, message, lore } of [
-            { kind: 'checkpoint', message: 2, lore: first },
-            { kind: 'checkpoint', message: 5, lore: second },
-            { kind: 'branch', message: 2, lore: first },
-        ]) {
-            const before = lookAround(files, tale);
-            const child = kind === 'branch' ? await page.branchByButton(message) : await page.checkpointByButton(message);
-            const fork = { child, kind, message };
-            assertForked(files, tale, before, fork);
-            assertOwnLore(files, tale, before, { ...fork, book: lore });
-            const { metadata } = files.chat(tale, child);
-            assert.deepEqual(Object.keys(metadata).filter((key) => /^auto/i.test(key)), []);
-            assert.deepEqual(metadata.forklore.warnings, []);
-        }
-    });
-});
-
 // ---- Helpers ----
 
 /** A book with a registry and a queue. */

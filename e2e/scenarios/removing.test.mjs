@@ -211,10 +211,13 @@ scenario('the book of a main chat is its owner’s, and stays', {}, async ({ pag
     assert.ok(files.books().includes(own));
 });
 
+const OTHERS_ARE_DAILY = 'other uses are tried for every change';
+
 // Each returns a function that restores the page.
 const users = [
     {
         name: 'a chat of another character is bound to it',
+        nightly: OTHERS_ARE_DAILY,
         use: async ({ story, own }) => {
             await story.begin({ group: false, book: null, metadata: { world_info: own } });
         },
@@ -234,6 +237,7 @@ const users = [
     },
     {
         name: 'it is selected for all chats',
+        nightly: OTHERS_ARE_DAILY,
         use: async ({ page, own }) => {
             await page.run(`/world state=on silent=true "${own}"`);
             return () => page.run(`/world state=off silent=true "${own}"`);
@@ -249,6 +253,7 @@ const users = [
     },
     {
         name: 'it is an additional book of a character',
+        nightly: OTHERS_ARE_DAILY,
         use: async ({ page, own }) => {
             await page.raw.evaluate(async (own) => {
                 const { world_info } = await import('/scripts/world-info.js');
@@ -273,8 +278,8 @@ const users = [
     },
 ];
 
-for (const { name, use } of users) {
-    scenario(`the book of a deleted child stays because ${name}`, {}, async (given) => {
+for (const { name, nightly, use } of users) {
+    scenario(`the book of a deleted child stays because ${name}`, { nightly }, async (given) => {
         const { page, files } = given;
         const { tale, child, own } = await withChild(given);
         const { text } = files.book(own);

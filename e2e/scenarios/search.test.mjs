@@ -49,7 +49,7 @@ async function tell(story) {
 }
 
 for (const group of [false, true]) {
-    scenario(`${group ? 'group' : 'solo'}: messages and lore of all timelines are found, shown and opened`, { group, nightly: group && SOLO_IS_DAILY, freshPage: true }, async ({ page, story }) => {
+    scenario(`${group ? 'group' : 'solo'}: messages and lore of all timelines are found, shown and opened`, { group, nightly: group && SOLO_IS_DAILY }, async ({ page, story }) => {
         const tale = await tell(story);
         await page.open(tale);
         await page.clearToasts();
@@ -140,7 +140,7 @@ scenario('on a phone the results are in the sheet', { viewport: 'phone' }, async
     await leaveTimelines(page);
 });
 
-scenario('what chats and lorebooks say is only text, and what cannot be read is counted', { freshPage: true }, async ({ page, files, story }) => {
+scenario('what chats and lorebooks say is only text, and what cannot be read is counted', {}, async ({ page, files, story }) => {
     const trap = await Trap.in(page.raw);
     const tale = await story.begin();
     const { texts } = trap;
@@ -165,7 +165,7 @@ const MEGABYTES = 20;
 const FIRST_WITHIN = 1000;
 const LONGEST_TASK = 200;
 
-scenario(`${TIMELINES} timelines of ${MEGABYTES} MB: first hits within a second, and the page is never held up`, { nightly: 'it measures how long something takes', freshPage: true, limit: 240_000 }, async ({ page, story }) => {
+scenario(`${TIMELINES} timelines of ${MEGABYTES} MB: first hits within a second, and the page is never held up`, { freshPage: true, nightly: 'it measures how long something takes' }, async ({ page, story }) => {
     const tale = await story.begin({ book: book([entry(0)]) });
     const size = MEGABYTES * 1024 * 1024 / TIMELINES / 50;
     for (let number = 1; number < TIMELINES; number += 1) {

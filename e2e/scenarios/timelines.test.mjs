@@ -8,9 +8,10 @@ import { agree, decide, decline, dialog, notice, trashed, withSettings } from '.
 import { overflowing, poorlyVisible, readable, tooSmall } from '../harness/looks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { asSavedName } from '../harness/payloads.mjs';
+import { isNight } from '../harness/places.mjs';
 import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage, TEXTS_ARE_DAILY } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
-import { PAPER, writeTheme } from '../harness/themes.mjs';
+import { PAPER } from '../harness/themes.mjs';
 import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, timeOfEmptyPopup, timeToDraw, timelines } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
 import { until } from '../harness/until.mjs';
@@ -25,7 +26,7 @@ const DRAWN_WITHIN = 500;
 
 // ---- Entry points ----
 
-scenario('the wand, the drawer, the menu of the chat and /forklore-tree lead to it', { freshPage: true }, async ({ page, story }) => {
+scenario('the wand, the drawer, the menu of the chat and /forklore-tree lead to it', {}, async ({ page, story }) => {
     await openTimelinesWithoutChat(page);
     const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
     await growFamily(story, tale, 4, { chance: chance(4), isWell: true });
@@ -73,7 +74,7 @@ const DEFAULT_NAME = 'Mara - 2026-11-15@22h48m06s207ms';
 
 for (const root of [DEFAULT_NAME, 'The lighthouse']) {
     const nightly = root !== DEFAULT_NAME && 'the longer name runs for every change';
-    scenario(`default names can be told apart at every width, the first chat being “${root}”`, { freshPage: true, nightly }, async ({ page, story }) => {
+    scenario(`default names can be told apart at every width, the first chat being “${root}”`, { nightly }, async ({ page, story }) => {
         const tale = { ...await story.begin({ book: loreWithGaps() }), chat: root };
         const write = (name, messages, metadata) =>
             story.writeChat(tale, name, { messages: conversation(messages, { name: tale.speaker }), metadata: { world_info: tale.book, ...metadata } });
@@ -185,7 +186,7 @@ for (const group of [false, true]) {
     scenario(`${kind}: 200 timelines are drawn within half a second, and all are read in the end`, {
         group,
         nightly: 'it measures how long something takes',
-        limit: isBig ? 1_800_000 : 180_000,
+        limit: isBig ? 1_800_000 : 300_000,
         freshPage: true,
     }, async ({ page, story }) => {
         const tale = await story.begin({ book: loreWithGaps(), messages: (cast) => [...ballastOf(BALLAST), ...conversation(60, cast)] });
@@ -406,7 +407,7 @@ scenario('a double click opens a timeline, and its lore can be seen from there',
 
 // ---- Labels ----
 
-scenario('timelines have titles, notes, colours and pins, on the map and in SillyTavern\'s list', { freshPage: true }, async ({ page, files, story }) => {
+scenario('timelines have titles, notes, colours and pins, on the map and in SillyTavern\'s list', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: loreWithGaps(), messages: 6 });
     story.writeChat(tale, 'The other end', { messages: conversation(4, { name: tale.speaker }), metadata: { main_chat: tale.chat } });
     const before = files.chat(tale, 'The other end');
@@ -455,7 +456,7 @@ scenario('timelines have titles, notes, colours and pins, on the map and in Sill
 
 // ---- The keyboard ----
 
-scenario('the keyboard is enough', { freshPage: true }, async ({ page, files, story }) => {
+scenario('the keyboard is enough', {}, async ({ page, files, story }) => {
     const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
     const names = await growFamily(story, tale, 12, { chance: chance(12), isWell: true });
     await page.open(tale);
@@ -526,7 +527,7 @@ scenario('on a phone it is panned, pinched and tapped, and nothing is cut off', 
     await page.raw.locator('#extensionsMenuButton').tap();
     await page.raw.locator('#forklore_wand_timelines').tap();
     const view = await timelines(page);
-    await caughtUp(view, 60_000);
+    await caughtUp(view);
     await fits(view, 'at first');
 
     const at = () => view.locator('.forklore_world').evaluate((world) => world.style.transform);
@@ -581,9 +582,7 @@ async function touch(page, places) {
 // ---- Light, dark, Chinese ----
 
 for (const theme of [PAPER.name, 'Dark Lite']) {
-    scenario(`it can be read in ${theme}`, { freshPage: true, nightly: theme !== PAPER.name && OTHER_THEME_IS_DAILY }, async ({ page, story, st }) => {
-        writeTheme(st, PAPER);
-        await page.reload();
+    scenario(`it can be read in ${theme}`, { nightly: theme !== PAPER.name && OTHER_THEME_IS_DAILY }, async ({ page, story }) => {
         await page.run(`/theme ${theme}`);
         try {
             const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
@@ -628,11 +627,11 @@ scenario('in Chinese there is no English left in it', { locale: 'zh-CN', nightly
 
 // ---- Names that want to be markup ----
 
-scenario('names and messages that want to be markup are text', { freshPage: true, limit: 300_000 }, async ({ page, story, files }) => {
+scenario('names and messages that want to be markup are text', {}, async ({ page, story, files }) => {
     const trap = await Trap.in(page.raw);
     try {
         const tale = await story.begin({ book: loreWithGaps() });
-        for (const text of trap.texts.filter((_, number) => number % 3 === 0)) {
+        for (const text of trap.texts.filter((_, number) => number % (isNight ? 3 : 5) === 0)) {
             const [message] = conversation(1, { name: tale.speaker });
             story.writeChat(tale, asSavedName(text), {
                 messages: [message, { ...message, mes: text, swipes: [text] }],
@@ -642,7 +641,7 @@ scenario('names and messages that want to be markup are text', { freshPage: true
         await page.open(tale);
         await page.clearToasts();
         const view = await openTimelines(page);
-        await caughtUp(view, 60_000);
+        await caughtUp(view);
         await view.getByRole('button', { name: 'Expand all' }).click();
         const ids = await view.locator('.forklore_card').evaluateAll((cards) => cards.map((card) => card.dataset.id));
         assert.equal(ids.length, files.chats(tale).length);

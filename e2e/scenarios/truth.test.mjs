@@ -69,7 +69,7 @@ scenario('a lorebook that is selected for all chats is not called this chat’s 
 
 // ---- A lorebook that is deleted ----
 
-scenario('the lorebook of the open chat is deleted in the editor: said at once, and brought back', {}, async ({ page, files, story }) => {
+scenario('the lorebook of the open chat is deleted in the editor: said while the chat is open, and brought back', {}, async ({ page, files, story }) => {
     const tale = await withJournal({ page, story });
     const truth = files.book(tale.book).value;
     await page.showInEditor(tale.book);
@@ -209,11 +209,8 @@ scenario('no command forks a message while it or one before it is being edited',
     assert.equal(await page.checkpointByCommand(7, { name: `${tale.chat} flag` }), `${tale.chat} flag`);
 });
 
-scenario('SillyTavern’s own commands are refused, too, if another extension is ready later than Forklore', { freshPage: true }, async ({ page, story }) => {
-    const tale = await withJournal({ page, story });
-    await addLateExtension(page);
-    await page.reload();
-    await page.open(tale);
+scenario('SillyTavern’s own commands are refused, too, if another extension is ready later than Forklore', { beforeLoading: addLateExtension }, async ({ page, story }) => {
+    await withJournal({ page, story });
     await page.messageAction(6, '.mes_edit');
     for (const command of ['/checkpoint-create mesId=6 Never', '/branch-create 6']) {
         page.watch.clear();
@@ -224,8 +221,8 @@ scenario('SillyTavern’s own commands are refused, too, if another extension is
 });
 
 /** SillyTavern adds its commands for forks only when it has loaded all extensions. This one is loaded when Forklore is ready. */
-async function addLateExtension(page) {
-    const at = (pathname, act) => page.raw.route((url) => url.pathname === pathname, act);
+async function addLateExtension(raw) {
+    const at = (pathname, act) => raw.route((url) => url.pathname === pathname, act);
     await at('/api/extensions/discover', async (route) => {
         const known = await (await route.fetch()).json();
         await route.fulfill({ json: [...known, { type: 'local', name: 'third-party/late' }] });
@@ -233,7 +230,7 @@ async function addLateExtension(page) {
     const folder = '/scripts/extensions/third-party/late';
     await at(`${folder}/manifest.json`, (route) => route.fulfill({ json: { display_name: 'Late', loading_order: 100, js: 'index.js' } }));
     await at(`${folder}/index.js`, async (route) => {
-        await page.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
+        await raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
         await route.fulfill({ contentType: 'text/javascript', body: '' });
     });
 }

@@ -78,7 +78,7 @@ impl System {
     }
 
     fn build(&self) -> Result<PathBuf> {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = Command::new("cargo");
         cargo.args(["build", "--profile", "dist", "--locked", "--package", "forklore"]);
         cargo.args(["--target", self.target]);
         if let Some(linker) = self.linker {

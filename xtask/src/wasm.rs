@@ -37,7 +37,8 @@ pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
 
 fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
     let target = root.join("target");
-    let status = Command::new(env!("CARGO"))
+    // By name: called by its path, it is not rustup's, and dependencies would be compiled with the default toolchain.
+    let status = Command::new("cargo")
         .current_dir(root)
         .args(["build", "--quiet", "--locked", "--package", "forklore-wasm"])
         .args(["--target", "wasm32-unknown-unknown", "--profile", "wasm"])

@@ -19,12 +19,19 @@ export class Watch {
      */
     posts = [];
 
+    /** @type {import('playwright-core').Page} */
+    #raw;
     #underWay = new Set();
     #lastSeen = Date.now();
 
+    /** @param {import('playwright-core').Page} raw */
+    constructor(raw) {
+        this.#raw = raw;
+    }
+
     /** Starts to watch, before the page navigates. @param {import('playwright-core').Page} raw */
     static async on(raw) {
-        const watch = new Watch();
+        const watch = new Watch(raw);
         raw.on('console', (message) => {
             const line = `${message.text()} (${message.location().url})`;
             if (message.type() === 'error') {
@@ -42,7 +49,9 @@ export class Watch {
 
     /** Waits until the network has been idle for a while: SillyTavern keeps writing after a chat was opened. */
     async settle() {
-        await until('the wire to be quiet', () => this.#underWay.size === 0 && Date.now() - this.#lastSeen >= QUIET);
+        const isQuiet = () => this.#underWay.size === 0 && Date.now() - this.#lastSeen >= QUIET;
+        // The server may have got a request that this process does not know yet. The page reports it before it answers.
+        await until('the wire to be quiet', async () => isQuiet() && (await this.#raw.evaluate(() => true)) && isQuiet());
     }
 
     /** @param {'error' | 'warning' | 'success' | 'info'} type */

@@ -88,7 +88,6 @@ export class Composition {
             ask: (question) => this.forks.ask(question),
             lost: () => (lostBook.isReplaced(host.openChat()) ? lostBook.name : null),
             onForked: (report) => this.forks.made(report),
-            onWork: (isWorking) => events.emit('working', isWorking),
             onError,
         });
         const { pending } = this.childSaves;

@@ -73,17 +73,13 @@ function listen(/** @type {App} */ app) {
         app.messageMarks.schedule();
     }));
     host.on('STREAM_TOKEN_RECEIVED', () => app.recorder.messageMayHaveArrived());
-    let showWork = (/** @type {boolean} */ _isWorking) => {};
-    app.on('working', (isWorking) => showWork(isWorking));
-    screen.onAction(({ kind, message, again, ...pressed }) => {
+    screen.onAction(({ kind, message, again, showWork }) => {
         if (!app.settings.isolate) {
             return false;
         }
-        showWork(false);
-        ({ showWork } = pressed);
         showWork(true);
         const direct = () => (kind === 'branch' ? host.createBranch(message) : host.createCheckpointAsking(message));
-        void app.forks.forkByButton(kind, message, { again, direct }).finally(() => pressed.showWork(false));
+        void app.forks.forkByButton(kind, message, { again, direct }).finally(() => showWork(false));
         return true;
     });
 }

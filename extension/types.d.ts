@@ -374,8 +374,6 @@ export interface AppEvents {
     timelines: void;
     marks: void;
     forked: ForkReport;
-    /** Whether a fork is being made right now. */
-    working: boolean;
     opened: { findings: Finding[] };
     checked: { findings: Finding[] };
     lost: { book: string; canBringBack: boolean };

@@ -3,11 +3,12 @@
 
 import assert from 'node:assert/strict';
 
-import { notice } from '../harness/forklore.mjs';
+import { decline, notice } from '../harness/forklore.mjs';
 import { assertForked, assertOwnLore, assertSameBook, lookAround } from '../harness/forks.mjs';
 import { entry, loreWithGaps } from '../harness/lore.mjs';
 import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
+import { until } from '../harness/until.mjs';
 import { holdRequest } from '../harness/wire.mjs';
 
 const scenario = stage();
@@ -269,7 +270,8 @@ scenario('the pressed button shows at once that a fork is being made, until it i
     const tale = await story.begin({ book: loreWithGaps() });
     await page.open(tale);
     await page.save();
-    const [reading, saving] = [await holdRequest(page, '/api/settings/get'), await holdRequest(page, '/api/chats/save', ({ file_name: name }) => name !== tale.chat)];
+    const listing = await holdRequest(page, '/api/characters/chats');
+    const saving = await holdRequest(page, '/api/chats/save', ({ file_name: name }) => name !== tale.chat);
     const isShown = () => page.raw.locator('#chat .mes[mesid="5"] .mes_create_branch').evaluate((button) => button.classList.contains('fa-fade'));
     const atOnce = await page.raw.evaluate(() => {
         const button = document.querySelector('#chat .mes[mesid="5"] .mes_create_branch');
@@ -277,11 +279,27 @@ scenario('the pressed button shows at once that a fork is being made, until it i
         return button.classList.contains('fa-fade');
     });
     assert.equal(atOnce, true, 'in the same moment');
-    await reading.reached();
-    assert.equal(await isShown(), true);
-    await reading.letGo();
+    await listing.reached();
+    assert.equal(await isShown(), true, 'while SillyTavern looks for a name');
+    await listing.letGo();
     await saving.reached();
     assert.equal(await isShown(), true, 'until the branch is saved');
     await page.opening(() => saving.letGo());
     assert.equal(await page.raw.locator('#chat .fa-fade').count(), 0);
+});
+
+scenario('a button whose fork was called off shows no work, not even of another fork', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: loreWithGaps() });
+    await page.open(tale);
+    await page.save();
+    const shown = page.raw.locator('#chat .fa-fade');
+    await page.messageAction(5, '.mes_create_bookmark');
+    await decline(page);
+    await until('the button to be as before', async () => (await shown.count()) === 0);
+    const saving = await holdRequest(page, '/api/chats/save', ({ file_name: name }) => name !== tale.chat);
+    const made = page.checkpointByCommand(5, { name: `${tale.chat} flag` });
+    await saving.reached();
+    assert.equal(await shown.count(), 0);
+    await saving.letGo();
+    await made;
 });

@@ -7,6 +7,7 @@
 import { eventSource, event_types } from '/script.js';
 import * as groupChats from '/scripts/group-chats.js';
 import { getCurrentLocale } from '/scripts/i18n.js';
+import { press } from './press.js';
 /** @import { Argument, ChatToOpen, Command, ForkKind, GuardedCommand, ListedChat, MenuItem, MessageMark, NamedValues, PopupOptions, ToastContent, ToastKind, ToastOptions } from '../types.js' */
 
 const stContext = () => globalThis.SillyTavern.getContext();
@@ -327,8 +328,8 @@ const FORK_CONTROLS = [
 
 /**
  * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
- * @param {(action: {kind: ForkKind, message: number, again: () => void, showWork: (isWorking: boolean) => void}) => boolean} listener
- *        returns `true` to keep the click from SillyTavern; `again()` passes it on later; `showWork` is seen on the control
+ * @param {(action: {kind: ForkKind, message: number, again: () => Promise<void>, showWork: (isWorking: boolean) => void}) => boolean} listener
+ *        returns `true` to keep the click from SillyTavern; `again()` passes it on later, and waits until SillyTavern is done; `showWork` is seen on the control
  */
 export function onAction(listener) {
     let isRepeated = false;
@@ -340,18 +341,18 @@ export function onAction(listener) {
             clicked(event, selector) && (!needsShift || event.shiftKey));
         const target = control && clicked(event, control.selector);
         const message = !control || !target ? null : control.isLast ? stContext().chat.length - 1 : messageOf(target);
-        if (!control || message === null || message < 0) {
+        if (!control || !target || message === null || message < 0) {
             return;
         }
         const again = () => {
             isRepeated = true;
             try {
-                target?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey: event.shiftKey }));
+                return press(target, control.selector, event.shiftKey);
             } finally {
                 isRepeated = false;
             }
         };
-        const showWork = (/** @type {boolean} */ isWorking) => void target?.classList.toggle('fa-fade', isWorking);
+        const showWork = (/** @type {boolean} */ isWorking) => void target.classList.toggle('fa-fade', isWorking);
         if (listener({ kind: control.kind, message, again, showWork }) === true) {
             event.stopImmediatePropagation();
             event.preventDefault();

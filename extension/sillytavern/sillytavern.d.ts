@@ -249,6 +249,9 @@ declare namespace ST {
 
     interface JQuery {
         on(event: string, listener: () => void): void;
+        /** `result` is what the listeners before this one have returned, the last one that returned something. */
+        on(event: string, selector: string, listener: (event: { result?: unknown }) => void): JQuery;
+        off(event: string, selector: string, listener: (event: { result?: unknown }) => void): void;
         data(name: string): unknown;
         find(selector: string): JQuery;
         attr(name: string, value: string | null): void;
@@ -269,7 +272,7 @@ declare var SillyTavern: {
     libs: { localforage: { createInstance(options: Record<string, string>): ST.Store } };
 };
 declare var toastr: ST.Toastr;
-declare var jQuery: (selector: string) => ST.JQuery;
+declare var jQuery: (selector: string | Document) => ST.JQuery;
 
 declare module '*/script.js' {
     export const characters: ST.Character[];

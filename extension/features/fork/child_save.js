@@ -32,10 +32,9 @@ export class ChildSaveHandler {
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
      * @param {(report: ForkReport) => void} parts.onForked
-     * @param {(isWorking: boolean) => void} [parts.onWork]
      * @param {(error: unknown) => void} parts.onError
      */
-    constructor({ host, core, settings, books, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onWork = () => {}, onError }) {
+    constructor({ host, core, settings, books, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onError }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
@@ -45,7 +44,6 @@ export class ChildSaveHandler {
         this.untilFileChecked = untilFileChecked;
         this.lost = lost;
         this.onForked = onForked;
-        this.onWork = onWork;
         this.onError = onError;
         this.pending = new PendingForks();
         /** The first words of a message. Set by the user interface. */
@@ -75,16 +73,6 @@ export class ChildSaveHandler {
         if (save.kind === 'other' || !this.settings.isolate) {
             return held.send();
         }
-        this.onWork(true);
-        try {
-            return await this.fork(held, save);
-        } finally {
-            this.onWork(false);
-        }
-    }
-
-    /** Gives a child its own book, and sends its save. @param {HeldRequest} held @param {HeldChild} save */
-    async fork(held, save) {
         /** @type {PlannedFork} */
         let fork;
         /** @type {DecidedFork} */

@@ -116,7 +116,7 @@ export class Forks {
     /**
      * The user pressed one of SillyTavern's own buttons.
      * @param {Kind} kind @param {number} message
-     * @param {{again: () => void, direct: () => Promise<unknown>}} how `again` presses it once more, `direct` does what it would do
+     * @param {{again: () => Promise<void>, direct: () => Promise<unknown>}} how `again` presses it once more, `direct` does what it would do
      */
     async forkByButton(kind, message, { again, direct }) {
         const go = async () => {
@@ -127,7 +127,7 @@ export class Forks {
             if (decision.length > 0 || this.host.hasAutoRecap()) {
                 await this.make(message, decision, direct);
             } else {
-                again();
+                await again();
             }
         };
         await this.events.reportErrors(go);

@@ -204,7 +204,7 @@ const PICTURES = {
         await growFamily(story, tale, 200, { chance: chance(3) });
         await page.open(tale);
         const view = await openTimelines(page);
-        await caughtUp(view, 60_000);
+        await caughtUp(view);
         await view.getByRole('button', { name: 'Show all' }).click();
         await takeDialog(given, 'timelines-200');
     },

@@ -8,7 +8,7 @@ import { until } from './until.mjs';
 const LIST = '#world_popup_entries_list';
 
 /** In milliseconds: the editor takes a while to show a page of entries. */
-const PATIENCE = { within: 120_000, every: 200 };
+const RARELY = { every: 200 };
 
 /** Fields with the same meaning as SillyTavern 1.19 gives them, but written differently. */
 const ODD = [
@@ -44,11 +44,11 @@ export async function lookThrough(page, book) {
     for (let isLast = false; !isLast;) {
         const count = await entriesShown(page);
         await pressAll(page);
-        await until('all entries to be open', async () => (await openEntries(page)) === count, PATIENCE);
+        await until('all entries to be open', async () => (await openEntries(page)) === count, RARELY);
         seen += count;
         await pressAll(page);
         // It removes a closed entry's form a second later.
-        await until('all entries to be closed', async () => (await openEntries(page)) === 0, PATIENCE);
+        await until('all entries to be closed', async () => (await openEntries(page)) === 0, RARELY);
         isLast = !(await turnPage(page));
     }
     await saveAsItIs(page, book);
@@ -65,7 +65,7 @@ async function entriesShown(page) {
         const isStill = count > 0 && count === before;
         before = count;
         return isStill && count;
-    }, PATIENCE);
+    }, RARELY);
 }
 
 function openEntries(page) {

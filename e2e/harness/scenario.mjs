@@ -11,7 +11,7 @@ import { failures, isNight, isSince } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
-const LIMIT = 300_000;
+export const LIMIT = 600_000;
 
 /** Why a scenario that also runs solo only runs in `.ci/nightly` in a group. */
 export const SOLO_IS_DAILY = 'solo it runs for every change';

@@ -2,7 +2,7 @@
  * How long to wait for what has to come, in milliseconds. Only what never comes takes so long, so this is no bound: on a
  * machine that others use, things have taken fifty times longer than usual.
  */
-export const PATIENCE = 60_000;
+export const PATIENCE = 120_000;
 
 /**
  * Polls until `probe` returns something truthy, and returns that. An exception in `probe` counts as "not yet", and is

@@ -6,7 +6,7 @@ import { chance } from '../harness/chance.mjs';
 import { agree, choose, decide, decline, dialog, notice, pressNotice, said, trashed, withSettings } from '../harness/forklore.mjs';
 import { overflowing, poorlyVisible, tooSmall } from '../harness/looks.mjs';
 import { book, entry } from '../harness/lore.mjs';
-import { assertNothingUnexpected, OTHER_THEME_IS_DAILY, stage } from '../harness/scenario.mjs';
+import { assertNothingUnexpected, LIMIT, OTHER_THEME_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { closeTab, openTab } from '../harness/tabs.mjs';
 import { PAPER } from '../harness/themes.mjs';
 import { until } from '../harness/until.mjs';
@@ -24,7 +24,7 @@ const contents = (files, name) => Object.values(files.book(name).value.entries).
 // ---- Two tabs at work ----
 
 for (const guard of [true, false]) {
-    const limit = 300_000 + SECONDS * 2000;
+    const limit = LIMIT + SECONDS * 2000;
     scenario(`two tabs edit different entries of one book at random, ${guard ? 'guarded' : 'SillyTavern alone'}`, {
         settings: { guard },
         nightly: guard ? undefined : 'it shows what SillyTavern loses',

@@ -521,7 +521,7 @@ scenario('the keyboard is enough', {}, async ({ page, files, story }) => {
 scenario('on a phone it is panned, pinched and tapped, and nothing is cut off', { viewport: 'phone' }, async ({ page, story }) => {
     await page.raw.setViewportSize({ width: 360, height: 740 });
     const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
-    await growFamily(story, tale, 200, { chance: chance(200) });
+    await growFamily(story, tale, isNight ? 200 : 60, { chance: chance(200) });
     await page.open(tale);
     await page.clearToasts();
     await page.raw.locator('#extensionsMenuButton').tap();

@@ -263,7 +263,7 @@ const PICTURES = {
         const { page, st } = given;
         writeTheme(st.user, { ...PAPER, chat_width: 70 });
         await page.reload();
-        await page.run(`/theme ${PAPER.name}`);
+        await page.theme(PAPER.name);
         await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
         await showLore(page);
         await takeDialog(given, 'light');

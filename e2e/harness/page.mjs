@@ -143,6 +143,19 @@ export class TavernPage {
         });
     }
 
+    /**
+     * Applies a theme. SillyTavern lists its characters anew a moment later, which fails if a refresh has just emptied them,
+     * so this waits for that.
+     */
+    async theme(name) {
+        await this.raw.evaluate(async (name) => {
+            const { eventSource, eventTypes, executeSlashCommandsWithOptions } = SillyTavern.getContext();
+            const listed = new Promise((resolve) => eventSource.once(eventTypes.CHARACTER_PAGE_LOADED, resolve));
+            await executeSlashCommandsWithOptions(`/theme ${name}`);
+            await listed;
+        }, name);
+    }
+
     // ---- Writing ----
 
     /** Runs a slash command and returns what it pipes on. @returns {Promise<string>} */

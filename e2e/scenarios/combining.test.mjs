@@ -482,7 +482,7 @@ for (const [where, { viewport, theme, nightly }] of Object.entries({
     'phone light': { viewport: 'phone', theme: PAPER },
 })) {
     scenario(`it fits, can be read and touched: ${where}`, { viewport, nightly }, async ({ page, files, story }) => {
-        await page.run(`/theme ${theme.name}`);
+        await page.theme(theme.name);
         if (viewport) {
             await page.raw.setViewportSize({ width: 360, height: 740 });
         }

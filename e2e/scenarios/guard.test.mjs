@@ -305,7 +305,7 @@ for (const { where, viewport, theme, width, nightly } of [
 ]) {
     scenario(`the question about two versions can be read and answered ${where}`, { viewport, nightly }, async ({ page, files, story }) => {
         if (theme) {
-            await page.run(`/theme ${theme.name}`);
+            await page.theme(theme.name);
         }
         if (width) {
             await page.raw.setViewportSize({ width, height: 740 });
@@ -352,7 +352,7 @@ for (const { where, viewport, theme, width, nightly } of [
         await notice(page, /Both versions/);
         await page.settle();
         if (theme) {
-            await page.run('/theme Dark Lite');
+            await page.theme('Dark Lite');
             await page.settle();
         }
     });

@@ -234,17 +234,17 @@ scenario('on a phone, questions about lorebooks fit and can be answered', { view
 // ---- A light theme ----
 
 scenario('in a light theme everything of ours can be read', {}, async ({ page, files, story }) => {
-    await page.run(`/theme ${PAPER.name}`);
+    await page.theme(PAPER.name);
     try {
         await assertReadableEverywhere({ page, files, story });
     } finally {
-        await page.run('/theme Dark Lite');
+        await page.theme('Dark Lite');
         await page.settle();
     }
 });
 
 scenario('in the dark theme everything of ours can be read', { freshPage: true, nightly: OTHER_THEME_IS_DAILY }, async (given) => {
-    await given.page.run('/theme Dark Lite');
+    await given.page.theme('Dark Lite');
     await assertReadableEverywhere(given);
 });
 

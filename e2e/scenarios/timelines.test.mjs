@@ -583,7 +583,7 @@ async function touch(page, places) {
 
 for (const theme of [PAPER.name, 'Dark Lite']) {
     scenario(`it can be read in ${theme}`, { nightly: theme !== PAPER.name && OTHER_THEME_IS_DAILY }, async ({ page, story }) => {
-        await page.run(`/theme ${theme}`);
+        await page.theme(theme);
         try {
             const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
             const names = await growFamily(story, tale, 12, { chance: chance(12) });
@@ -602,7 +602,7 @@ for (const theme of [PAPER.name, 'Dark Lite']) {
             assert.deepEqual((await poorlyVisible(view.locator('.forklore_found'))).poor, []);
             await leaveTimelines(page);
         } finally {
-            await page.run('/theme Dark Lite');
+            await page.theme('Dark Lite');
             await page.settle();
         }
     });

@@ -11,6 +11,7 @@ import { failures, isNight, isSince } from './places.mjs';
 import { SillyTavern } from './sillytavern.mjs';
 import { Story } from './story.mjs';
 
+/** In milliseconds: a scenario may need its patience several times. */
 export const LIMIT = 600_000;
 
 /** Why a scenario that also runs solo only runs in `.ci/nightly` in a group. */

@@ -12,7 +12,7 @@ export function press(element, selector, shiftKey) {
     const note = (/** @type {{result?: unknown}} */ { result }) => {
         work = result;
     };
-    // Only through jQuery can be seen what its listeners return.
+    // Only jQuery tells what its listeners have returned.
     const clicks = jQuery(document).on('click', selector, note);
     element.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, shiftKey }));
     clicks.off('click', selector, note);

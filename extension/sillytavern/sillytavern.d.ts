@@ -249,7 +249,7 @@ declare namespace ST {
 
     interface JQuery {
         on(event: string, listener: () => void): void;
-        /** `result` is what the listeners before this one have returned, the last one that returned something. */
+        /** `result` is what a listener before this one has returned; if several have, the last one. */
         on(event: string, selector: string, listener: (event: { result?: unknown }) => void): JQuery;
         off(event: string, selector: string, listener: (event: { result?: unknown }) => void): void;
         data(name: string): unknown;

@@ -83,15 +83,17 @@ export class Composition {
             core,
             settings,
             books,
-            untilReady,
+            untilReady: (kind, message) => this.forks.untilReady(kind, message),
             untilFileChecked: () => recorder.untilFileChecked(),
             ask: (question) => this.forks.ask(question),
+            loreOf: (open) => this.sharedLore.always(this.sharedLore.ofCharacter(open)),
+            trashed: () => trash.books,
             lost: () => (lostBook.isReplaced(host.openChat()) ? lostBook.name : null),
             onForked: (report) => this.forks.made(report),
             onError,
         });
         const { pending } = this.childSaves;
-        this.forks = new Forks({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending, books });
+        this.forks = new Forks({ host, core, settings, events, repairs, lostBook, recorder, queueWait, pending, books, sharedLore: this.sharedLore });
         this.lineage = new Lineage(core);
         this.guard = new Guard({
             host: indexed,

@@ -10,8 +10,9 @@ import { RequestRouter } from './request_router.js';
 import * as host from './sillytavern/host.js';
 import * as screen from './sillytavern/screen.js';
 import { installTap } from './sillytavern/tap.js';
+import { cannotRecordBecause } from './sillytavern/tauritavern.js';
 import { startWithoutHooks, watchCheckpoints } from './sillytavern/versions.js';
-import { showFailure, startUi } from './ui/index.js';
+import { showFailure, showReason, startUi } from './ui/index.js';
 
 /** Started as soon as SillyTavern has loaded this file, so that the core is ready when `init` is called. */
 const loading = loadCore();
@@ -35,6 +36,12 @@ startWithoutHooks(init);
 
 async function start() {
     performance.mark('forklore:start');
+    const reason = cannotRecordBecause();
+    if (reason) {
+        showReason(screen, reason);
+        performance.mark('forklore:ready');
+        return;
+    }
     const core = await loading.catch((error) => {
         console.warn('Forklore: WebAssembly could not be loaded, so nothing is changed', error);
         showFailure(screen, error);
@@ -44,12 +51,14 @@ async function start() {
         listen(app);
         const ui = startUi({ app, screen });
         app.forks.ask = (question) => ui.dialogs.askFork(question);
+        app.forks.askLore = (lore, kind) => ui.dialogs.askLore(lore, kind);
         app.childSaves.firstWords = ui.firstWords;
         app.askConflict = (question) => ui.dialogs.askConflict(question);
         if (app.isNew) {
             // Once they are saved, it is not new any more.
             host.saveSettings();
-            ui.toasts.welcome();
+            // Not below SillyTavern's curtain. An extension that was just installed hears of it, too.
+            host.on('APP_READY', () => ui.toasts.welcome(ui.actions));
         }
         void chatOpened(app);
         void app.events.reportErrors(() => app.trash.prune());
@@ -79,7 +88,7 @@ function listen(/** @type {App} */ app) {
         }
         showWork(true);
         const direct = () => (kind === 'branch' ? host.createBranch(message) : host.createCheckpointAsking(message));
-        void app.forks.forkByButton(kind, message, { again, direct }).finally(() => showWork(false));
+        void app.forks.forkByButton(kind, message, { again: async () => void await (again() ?? direct()), direct }).finally(() => showWork(false));
         return true;
     });
 }

@@ -1,7 +1,8 @@
 // What Forklore does about each of the page's requests to its server.
 
 import { bytesText } from './core/json.js';
-import { readBookName, readBookSave, readDeletion, readRename, renamedFile, stemOf } from './sillytavern/requests.js';
+import { isForklores } from './features/trash/trash.js';
+import { readBookName, readBookSave, readChatSave, readDeletion, readRename, renamedFile, stemOf, withoutFiles } from './sillytavern/requests.js';
 
 /**
  * @import { Core, Host, Owner, Settings } from './types.js'
@@ -11,6 +12,8 @@ import { readBookName, readBookSave, readDeletion, readRename, renamedFile, stem
 
 /** In milliseconds: SillyTavern has opened a new branch by then. */
 const OPENED_WITHIN = 1000;
+/** In characters: a save of a chat without messages is smaller. */
+const SMALL = 2000;
 
 export class RequestRouter {
     /**
@@ -58,11 +61,16 @@ export class RequestRouter {
             case 'book-save': return this.bookSave(held);
             case 'book-delete': return this.bookDelete(held);
             case 'chat-rename': return this.chatRename(held);
+            case 'clean-up': return this.cleanUp(held);
             default: return this.noteDeleted(held, await this.deletion(held));
         }
     }
 
     async chatSave(/** @type {HeldRequest} */ held) {
+        if (await this.empties(held)) {
+            console.warn('Forklore: a save that would have emptied a chat was not sent');
+            return new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
+        }
         const save = await this.childSaves.read(held);
         if (save.kind !== 'open') {
             const response = await this.childSaves.handle(held, save);
@@ -74,8 +82,10 @@ export class RequestRouter {
             }
             return response;
         }
-        const response = await held.send(this.recorder.withRecords(await held.text()));
+        const { body, saved } = this.recorder.withRecords(await held.text());
+        const response = await held.send(body);
         if (response.ok) {
+            this.recorder.chatSaved(saved);
             void this.events.reportErrors(() => {
                 this.timelines.openSaved();
                 this.messageMarks.schedule();
@@ -85,6 +95,17 @@ export class RequestRouter {
         this.queueWait.recheck();
         this.sceneCheckpoints.makeIfDue();
         return response;
+    }
+
+    /**
+     * Whether a request would write no message and no metadata over a chat that has some. SillyTavern can send it while it opens
+     * a chat that it has not read yet.
+     * @param {HeldRequest} held
+     */
+    async empties(held) {
+        const text = await held.text();
+        const saved = text.length < SMALL && text.includes('"chat_metadata":{}') ? readChatSave(held.path, text, this.host.openChat()?.group ?? null) : null;
+        return saved !== null && saved.isEmpty && (await this.host.readChat(saved.owner, saved.name)).some((line, at) => at > 0 || Object.keys(line.chat_metadata ?? {}).length > 0);
     }
 
     /** Updates the index in the background with what another chat contains now. @param {{owner: Owner, name?: string}} save */
@@ -113,6 +134,7 @@ export class RequestRouter {
         this.recorder.bookChanged(name, bookText);
         this.childSaves.forkBooks.forget();
         const edit = this.host.newestEdit(name);
+        const isNew = await this.renames.isNewBook(name).catch(() => false);
         const { response, text } = await this.guard.save(held, name, bookText);
         if (response.ok) {
             if (text !== bookText && edit === this.host.newestEdit(name)) {
@@ -120,7 +142,9 @@ export class RequestRouter {
             }
             this.host.bookWasSaved(name, edit);
             this.recorder.bookSaved(name, text);
-            this.renames.bookSaved(name, text);
+            if (isNew) {
+                this.renames.newBookSaved(name, text);
+            }
             this.queueWait.recheck();
             this.events.changed();
         }
@@ -157,6 +181,17 @@ export class RequestRouter {
             await this.events.reportErrors(() => this.renames.chatRenamed(owner, from, to));
             this.events.emit('timelines', undefined);
         }
+        return response;
+    }
+
+    /** SillyTavern's Clean-Up would offer what Forklore keeps for deletion, since no chat refers to it. */
+    async cleanUp(/** @type {HeldRequest} */ held) {
+        const answer = await held.send();
+        if (!answer.ok) {
+            return answer;
+        }
+        const { response, hidden } = await withoutFiles(answer, isForklores);
+        this.events.emit('unlisted', { count: hidden.length, bytes: hidden.reduce((sum, { size = 0 }) => sum + size, 0) });
         return response;
     }
 

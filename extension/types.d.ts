@@ -35,12 +35,11 @@ declare global {
             forklore?: Seal;
             /** The lorebooks that the chat's own one replaces in the prompt. */
             forklore_instead?: unknown;
-            STMemoryBooks?: { manualLorebook?: string };
+            forklore_copy?: unknown;
         }
 
         interface ExtensionSettings {
             forklore?: Partial<Settings>;
-            STMemoryBooks?: { moduleSettings?: { manualModeEnabled?: boolean } };
             /** ST-Auto-Recap's; some of its settings are kept by the name of the chat. */
             auto_recap_memory?: Record<string, Record<string, unknown> | undefined>;
         }
@@ -96,6 +95,8 @@ export interface BookReference {
     book: string;
     place: 'global' | 'character' | 'persona' | 'card';
     name: string;
+    /** Of the character that has it; known for the open chat's. */
+    avatar?: string;
 }
 
 export interface Settings {
@@ -122,6 +123,8 @@ export interface Settings {
     leftBehind?: string[];
     /** Lorebooks that many chats share, if the user was told about them. */
     toldBooks?: string[];
+    /** What is always wanted for a character's lorebooks in forks that have no other lore: by avatar and book. */
+    lore?: Record<string, Record<string, LoreChoice>>;
     /** By owner: timelines that are gone, but not their forks. */
     ghosts?: Record<string, Ghost[]>;
 }
@@ -229,6 +232,8 @@ export interface ToastOptions {
     title?: string;
     buttons?: { text: string; run: () => void }[];
     sticky?: boolean;
+    /** It tells of something that lasts and can be seen elsewhere, so that it is shown when no dialog is open. */
+    isState?: boolean;
     /** How long it stays, unless it is sticky. */
     seconds?: number;
     closeLabel?: string;
@@ -369,10 +374,18 @@ export interface AppForUi {
     bring(request: MergeRequest, seen?: MergePlan | null): Promise<Brought | StalePlan>;
 }
 
+/** A file of the user's that no chat refers to. */
+export interface LooseFile {
+    name: string;
+    size?: number;
+}
+
 export interface AppEvents {
     changed: void;
     timelines: void;
     marks: void;
+    /** A fork waits, and what it waits for is known. */
+    waiting: PendingFork;
     forked: ForkReport;
     opened: { findings: Finding[] };
     checked: { findings: Finding[] };
@@ -382,6 +395,8 @@ export interface AppEvents {
     removed: { chat: string; books: string[]; undo: string | null; isKept?: boolean };
     merged: { book: string; entries: { title: string }[]; isGone?: boolean };
     kept: { book: string; kept: { isMine: boolean; token: string }[]; isLate?: boolean };
+    /** SillyTavern's Clean-Up does not list these files of Forklore's. */
+    unlisted: { count: number; bytes: number };
     editor: { chat: string; own: string | null } | null;
     failed: unknown;
 }
@@ -389,7 +404,9 @@ export interface AppEvents {
 export interface PendingFork {
     kind: ForkKind;
     message: number;
+    /** Of ST-Auto-Recap, that it waits for. */
     operations: number;
+    paused: boolean;
 }
 
 export interface OpenFindings {
@@ -400,7 +417,7 @@ export interface OpenFindings {
 export type Reach = 'open' | 'owner' | 'all';
 
 export interface Readiness {
-    state: 'no-chat' | 'off' | 'no-book' | 'common' | 'missing' | 'waiting' | 'shared' | 'elsewhere' | 'ready';
+    state: 'no-chat' | 'off' | 'no-book' | 'common' | 'missing' | 'waiting' | 'paused' | 'shared' | 'elsewhere' | 'ready';
     book: string | null;
     entries: number;
     operations: number;
@@ -457,9 +474,11 @@ export interface ForkReport {
     part: Part | null;
     metadata: Part | null;
     remarks: Word[];
-    recap?: { version: number; scenes: number } | null;
+    recap?: { version: number | null; scenes: number } | null;
     combined?: number | null;
     isConversion?: boolean;
+    /** The user was asked, and took what is known of the lore. */
+    wasChosen?: boolean;
 }
 
 /** What to ask the user before a fork. */
@@ -468,12 +487,23 @@ export interface ForkQuestion {
     remarks?: Word[];
     part?: Pick<Part, 'exactness' | 'as_of'> | null;
     /** What stands in the way: everything, something that is being written, the book, or lore that is not exactly known. */
-    topic: 'no' | 'busy' | 'book' | 'inexact';
+    topic: 'no' | 'busy' | 'book' | 'reply' | 'inexact';
     /** The best one first. */
     choices: ForkChoice[];
 }
 
-export type ForkChoice = 'wait' | 'nearest' | 'live' | 'without';
+/** What becomes of a character's lorebook in a fork that has no other lore. */
+export type LoreChoice = 'own' | 'shared';
+
+/** A lorebook of a character. */
+export interface CharactersBook {
+    book: string;
+    avatar: string;
+    /** The character's. */
+    name: string;
+}
+
+export type ForkChoice = 'wait' | 'now' | 'drain' | 'nearest' | 'live' | 'without';
 
 export interface LoreEntry {
     uid: number;
@@ -532,14 +562,30 @@ export interface ChatToOpen {
     owner: string;
 }
 
+/** A value in a chat that is changed. */
+export interface Edit {
+    path: string[];
+    /** The JSON of what it is changed from; missing if there was nothing. */
+    before: string | undefined;
+    /** Missing if it is removed. */
+    after: unknown;
+}
+
+/** What is changed in a chat, and nothing else of it. */
+export interface ChatEdits {
+    metadata: Edit[];
+    /** `message`: as it was planned for, at that number. */
+    messages: { at: number; message: ST.Message; edits: Edit[] }[];
+}
+
 /** A book to write, and what to change in the chat that is bound to it. */
 export interface BookChange {
     book?: { name: string } | null;
     bytes?: Uint8Array;
     /** Whether the book replaces one that has to go to the trash. */
     replaces?: boolean;
-    metadata?: ST.Metadata | null;
-    messages?: Record<string, ST.Message>;
+    /** `null` if the chat does not change. */
+    edits?: ChatEdits | null;
     /** Restores the replaced book. */
     undo?: string;
 }
@@ -556,6 +602,7 @@ export interface RepairOptions {
     book: string | null;
     journal: { message: number } | null;
     recap: { message: number } | null;
+    /** Those that it should have a copy of come first. */
     books: string[];
 }
 

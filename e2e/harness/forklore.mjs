@@ -1,5 +1,6 @@
 // What Forklore adds to the page: notices, dialogs, its drawer, its settings, and its trash on disk.
 
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
@@ -22,6 +23,18 @@ export function withSettings(scenario) {
             await decide(given.page, settings);
             await act(given);
         });
+}
+
+/** Before a page is loaded: makes the extension's parts reachable in it, as `forkloreApp`. @param {import('playwright-core').Page} raw */
+export function exposeApp(raw) {
+    const isEntry = (url) => url.pathname.endsWith('/forklore/extension/index.js');
+    return raw.route(isEntry, async (route) => {
+        const response = await route.fetch();
+        const [found, exposed] = ['running = new App(', 'globalThis.forkloreApp = running = new App('];
+        const text = await response.text();
+        assert.ok(text.includes(found), 'the entry point looks different now');
+        await route.fulfill({ response, body: text.replace(found, exposed) });
+    });
 }
 
 // ---- Notices ----
@@ -86,6 +99,8 @@ export async function dialog(page, title) {
 
 /** Selects one of a dialog's choices. @param {TavernPage} page @param {string} value of the radio button */
 export async function choose(page, value) {
+    // A plan that arrives makes the dialog taller, and the mouse would miss.
+    await page.dialog().locator('.fa-spin').waitFor({ state: 'detached' });
     await page.dialog().locator('.forklore_choice', { has: page.raw.locator(`input[value="${value}"]`) }).locator('label').click();
 }
 

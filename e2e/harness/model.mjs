@@ -45,7 +45,13 @@ export class FakeModel {
 
     /** Waits until SillyTavern requests a reply. @returns {Promise<Reply>} */
     asked() {
-        return until('SillyTavern to ask the model', () => this.#waiting.shift());
+        return until('SillyTavern to ask the model', () => this.take());
+    }
+
+    /** A request that waits for its reply, if there is one. @param {(asked: any) => boolean} [isWanted] */
+    take(isWanted = () => true) {
+        const at = this.#waiting.findIndex(({ asked }) => isWanted(asked));
+        return at < 0 ? undefined : this.#waiting.splice(at, 1)[0];
     }
 
     async #answer(request, response) {

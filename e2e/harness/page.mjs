@@ -16,6 +16,8 @@ export class TavernPage {
         this.st = st;
         /** Whether request bodies are gzipped. */
         this.gzip = st.requestCompression;
+        /** Whether Forklore is expected in this page. */
+        this.hasForklore = st.hasForklore;
     }
 
     // ---- Loading ----
@@ -23,7 +25,7 @@ export class TavernPage {
     /** Waits until SillyTavern has loaded, extensions included. */
     async ready() {
         await this.raw.waitForFunction(() => !document.getElementById('preloader') && globalThis.SillyTavern?.getContext);
-        if (this.st.hasForklore) {
+        if (this.hasForklore) {
             // SillyTavern does not wait for it.
             await this.raw.waitForFunction(() => performance.getEntriesByName('forklore:ready').length > 0);
         }
@@ -258,7 +260,10 @@ export class TavernPage {
     /** The branch button of a swipe, in the list of a message's swipes. */
     branchBySwipe(message, swipe) {
         return this.opening(async () => {
-            await this.messageAction(message, '.mes_swipe_picker');
+            // It stays open if SillyTavern refuses.
+            if (!(await this.raw.locator('.swipe_picker_popup').isVisible())) {
+                await this.messageAction(message, '.mes_swipe_picker');
+            }
             await this.raw
                 .locator('.select_chat_block_wrapper')
                 .filter({ has: this.raw.locator(`.swipe_picker_block[data-swipe-id="${swipe}"]`) })

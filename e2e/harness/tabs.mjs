@@ -4,11 +4,17 @@ import { TavernPage } from './page.mjs';
 import { until } from './until.mjs';
 import { Watch } from './watch.mjs';
 
-/** Another tab beside a page. It has to be closed with `closeTab`: closing a page closes all of its tabs. @param {TavernPage} page */
-export async function openTab(page) {
+/**
+ * Another tab beside a page. It has to be closed with `closeTab`: closing a page closes all of its tabs.
+ *
+ * @param {TavernPage} page
+ * @param {{ beforeLoading?: (raw: import('playwright-core').Page) => Promise<void> }} [options]
+ */
+export async function openTab(page, { beforeLoading } = {}) {
     const raw = await page.raw.context().newPage();
     const tab = new TavernPage(raw, await Watch.on(raw), page.st);
     await raw.addInitScript(beMortal);
+    await beforeLoading?.(raw);
     await raw.goto(page.st.url);
     await tab.ready();
     return tab;

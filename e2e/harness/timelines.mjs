@@ -56,6 +56,15 @@ export async function act(view, label) {
     await details(view).getByRole('button', { name: label, exact: true }).click();
 }
 
+/** Renames the file of the chosen timeline. @param {import('playwright-core').Locator} view @param {string} name */
+export async function renameTo(view, name) {
+    await act(view, 'Name…');
+    const asked = view.page().locator('dialog[open]').last();
+    await asked.getByLabel('Title').fill(name);
+    await asked.getByLabel('Also rename the file').check();
+    await asked.getByRole('button', { name: 'Save', exact: true }).click();
+}
+
 /** @param {TavernPage} page */
 export async function leaveTimelines(page) {
     await page.raw.locator('.forklore_timelines').getByRole('button', { name: 'Close', exact: true }).click();

@@ -74,6 +74,36 @@ export async function holdRequests(page, endpoint, matches) {
     };
 }
 
+/**
+ * Makes a page's requests slow, each by a time of its own, so that they overtake each other: half of them on their way to the
+ * server, and half on their way back.
+ *
+ * @param {TavernPage} page
+ * @param {(endpoint: string) => number} delay in milliseconds; 0 for a request that is not held
+ * @returns {Promise<() => Promise<void>>} ends it
+ */
+export async function slowDown(page, delay) {
+    const isOurs = (url) => url.pathname.startsWith('/api/') && !url.search;
+    let isBack = false;
+    await page.raw.route(isOurs, async (route) => {
+        const time = delay(endpointOf(route.request()));
+        if (!time) {
+            await route.fallback();
+            return;
+        }
+        isBack = !isBack;
+        // The page may be gone by then.
+        await heldFor(route, time, isBack).catch(() => {});
+    });
+    return () => page.raw.unroute(isOurs);
+}
+
+async function heldFor(route, time, isBack) {
+    const response = isBack ? await route.fetch() : null;
+    await new Promise((resolve) => setTimeout(resolve, time));
+    await (response ? route.fulfill({ response }) : route.continue());
+}
+
 /** @param {import('playwright-core').Request} request */
 export function endpointOf(request) {
     return new URL(request.url()).pathname;

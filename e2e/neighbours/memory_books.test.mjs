@@ -39,6 +39,13 @@ if (why) {
                     goesOn(given, { kind, isManual }));
             }
         }
+        for (const kind of ['branch', 'checkpoint']) {
+            for (const group of [false, true]) {
+                const mode = group ? 'a group with books of its characters' : 'narrator mode';
+                scenario(`a ${kind} in ${mode} has each book as its own`, { besides: true, group }, (given) =>
+                    hasEach(given, { kind, group }));
+            }
+        }
     });
 }
 
@@ -108,6 +115,109 @@ async function goesOn({ page, files, story }, { kind, isManual }) {
     assert.equal(await highest(page), '4');
     assert.equal(files.book(tale.book).text, bookText, "the parent's book");
     assert.equal(files.book(memoryBook).text, memoryText, "the parent's memories");
+    assert.deepEqual((await verifyAll(page)).filter((found) => [tale.chat, child].includes(found.chat)), []);
+    assert.deepEqual(said(page).filter(({ type }) => type === 'warning' || type === 'error'), []);
+
+    await page.switchTo(tale.chat);
+    await page.settle();
+    await page.deleteChat(child);
+    await until('no book to be left behind', () => assert.deepEqual(files.books(), books) ?? true);
+}
+
+/** A memory as it is in the book of the narrator or a group, and in those of the characters. */
+const memory = (uid, { end, chat, first }) => ({
+    uid, key: ['harbour'], keysecondary: [], comment: `[00${uid + 1}] up to ${end}`, content: `What happened up to ${end}.`, stmemorybooks: true,
+    STMB_start: 0, STMB_end: end, STMB_chatId: chat, STMB_canonicalLorebook: first, constant: false, disable: false, order: 100, position: 0,
+});
+
+/** Says of every message that the first of the cast was there. Otherwise Memory Books asks. */
+function setCast(page) {
+    return page.raw.evaluate(() => {
+        for (const message of SillyTavern.getContext().chat) {
+            message.extra = { ...message.extra, STMemoryBooks: { narratorCast: { version: 1, memberIds: ['id0'] } } };
+        }
+    });
+}
+
+async function hasEach({ page, files, story }, { kind, group }) {
+    await memoryBooksBegun(page);
+    await page.raw.evaluate(() => {
+        Object.assign(SillyTavern.getContext().extensionSettings.STMemoryBooks.moduleSettings, { manualModeEnabled: true, autoHideMode: 'none' });
+    });
+    const tale = await story.begin({ book: { entries: {} }, messages: 2 });
+    const main = `${tale.book} of all`;
+    const cast = ['Ada', 'Bo', 'Cleo'].map((name) => `${tale.book} of ${name}`);
+    const sources = [main, ...cast];
+    for (const name of sources) {
+        const told = [1, 5].map((end, uid) => memory(uid, { end, chat: tale.chat, first: main }));
+        story.writeBook(name, { entries: Object.fromEntries(told.map((entry) => [entry.uid, entry])) });
+    }
+    await page.open(tale);
+    await page.raw.evaluate(async ({ main, cast, group }) => {
+        const { chatMetadata, saveChat, updateWorldInfoList } = SillyTavern.getContext();
+        await updateWorldInfoList?.();
+        const members = cast.map((lorebookName, at) => ({ id: `id${at}`, avatar: '', name: `Name ${at}`, lorebookName, retired: at === 2 }));
+        chatMetadata.STMemoryBooks = {
+            ...chatMetadata.STMemoryBooks,
+            manualLorebook: main,
+            highestMemoryProcessed: 5,
+            ...(group
+                ? { manualCharacterLorebooks: Object.fromEntries(cast.map((name, at) => [`key${at}`, name])) }
+                : { narratorMode: { version: 1, enabled: true, members, activeCastIds: ['id0'] } }),
+        };
+        await saveChat();
+    }, { main, cast, group });
+    for (const text of ['we wait', 'she lands']) {
+        await page.send(text);
+        await page.sendAs(tale.speaker, `${text}, and the Gull is sighted`);
+    }
+    if (!group) {
+        await setCast(page);
+    }
+    await page.save();
+    const texts = [tale.book, ...sources].map((name) => files.book(name).text);
+    const books = files.books();
+    page.watch.clear();
+
+    const child = kind === 'branch' ? await page.branchByButton(4) : await page.checkpointByButton(4);
+    if (kind === 'checkpoint') {
+        await page.switchTo(child);
+    }
+    await page.settle();
+
+    const namedIn = () => {
+        const { STMemoryBooks: notes } = files.chat(tale, child).metadata;
+        const others = group ? Object.values(notes.manualCharacterLorebooks) : notes.narratorMode.members.map(({ lorebookName }) => lorebookName);
+        return [notes.manualLorebook, ...others];
+    };
+    const own = namedIn();
+    const { metadata } = files.chat(tale, child);
+    assert.equal(new Set([...books, ...own]).size, books.length + 4, 'four books of its own');
+    const all = [...books, metadata.world_info, ...own].sort();
+    assert.deepEqual(files.books(), all, 'and no others');
+    for (const name of own) {
+        const entries = Object.values(files.book(name).value.entries);
+        assert.deepEqual(entries, [memory(0, { end: 1, chat: child, first: own[0] })], name);
+    }
+    const { status, mappings } = metadata.STMemoryBooks.branchLorebookCopies;
+    assert.equal(status, 'completed');
+    assert.deepEqual(mappings.map(({ copyName }) => copyName), [metadata.world_info, ...own]);
+    assert.equal(await highest(page), '1', 'how far it has come');
+
+    await page.sendAs(tale.speaker, 'and then?');
+    if (!group) {
+        await setCast(page);
+    }
+    await remember(page, files, own[0], '2-4');
+    assert.equal(memoriesIn(files, own[0]).length, 2);
+    if (!group) {
+        assert.equal(memoriesIn(files, own[1]).length, 2, 'the character who was there remembers, too');
+    }
+    await page.switchTo(tale.chat);
+    await page.switchTo(child);
+    await page.settle();
+    assert.deepEqual([namedIn(), files.books()], [own, all], 'opened later, it has the same books');
+    assert.deepEqual([tale.book, ...sources].map((name) => files.book(name).text), texts, "the parent's books");
     assert.deepEqual((await verifyAll(page)).filter((found) => [tale.chat, child].includes(found.chat)), []);
     assert.deepEqual(said(page).filter(({ type }) => type === 'warning' || type === 'error'), []);
 

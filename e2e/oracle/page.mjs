@@ -403,14 +403,18 @@ export class Page {
         const header = { chat_metadata: this.metadata, user_name: 'unused', character_name: 'unused' };
         // In the same order as `JSON.stringify` would go through the body.
         let texts = [header, ...this.chat].map((line) => JSON.stringify(line));
-        const carried = this.recorder?.carriedBy(`{"ch_name":"Ada","file_name":"${CHAT_NAME}","chat":[${texts.join(',')}],"avatar_url":"Ada.png"}`);
-        if (carried !== undefined) {
-            texts = JSON.parse(carried).chat.map((line) => JSON.stringify(line));
+        const { recorder } = this;
+        const carried = recorder?.carriedBy(`{"ch_name":"Ada","file_name":"${CHAT_NAME}","chat":[${texts.join(',')}],"avatar_url":"Ada.png"}`);
+        if (carried?.body !== undefined) {
+            texts = JSON.parse(carried.body).chat.map((line) => JSON.stringify(line));
         }
         const tokens = this.tokens();
         const [first, ...messages] = texts;
         const { ledger } = this.world;
         const lines = messages.map((text, place) => ({ text, token: tokens[place], isSound: true, atPlace: ledger.atPlaces.get(tokens[place]) }));
-        this.#send('chat', outcome, () => this.world.server.writeChat(first, lines));
+        this.#send('chat', outcome, () => {
+            this.world.server.writeChat(first, lines);
+            recorder?.chatSaved?.(carried.saved);
+        });
     }
 }

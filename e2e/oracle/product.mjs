@@ -43,6 +43,7 @@ export class Product {
             bookReading: () => recorder.arrivedSoFar(),
             bookRead: (name, text, began) => void recorder.bookRead(name, text, began),
             carriedBy: (body) => recorder.withRecords(body),
+            chatSaved: (saved) => recorder.chatSaved(saved),
         };
     }
 

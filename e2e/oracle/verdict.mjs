@@ -66,6 +66,22 @@ export function commandVerdict(tally) {
     return [...tally.false, ...(tally.stories >= 50 ? [...tally.hardlyMet(COMMAND_NEEDS).map((words) => `HARDLY MET: ${words}`), ...undone] : []), ...tooFewExact(tally)];
 }
 
+/** What stories in the real page must meet. */
+const BROWSER_NEEDS = [
+    ...['branchByButton', 'checkpointByButton', 'branchByCommand', 'checkpointByCommand', 'branchByImport', 'branchBySwipe'].map((situation) => ({ situation, perThousand: 200 })),
+    ...['last message', 'story in a group', 'slow answer', 'second tab', 'lorebook saved elsewhere'].map((situation) => ({ situation, perThousand: 300 })),
+    ...['closed chat saved elsewhere', 'chat saved elsewhere', 'recording switched', 'without Forklore for a while', 'page reloaded'].map((situation) => ({ situation, perThousand: 200 })),
+    { situation: 'earlier message', perThousand: 1500 },
+    { situation: 'all', part: 'book', kind: 'exact', perThousand: 1500 },
+    { situation: 'all', part: 'metadata', kind: 'exact', perThousand: 1500 },
+    { situation: 'all', part: 'book', kind: 'as of', perThousand: 100 },
+];
+
+/** Why a run in the real page has not passed. */
+export function browserVerdict(tally) {
+    return [...tally.false, ...(tally.stories >= 10 ? tally.hardlyMet(BROWSER_NEEDS).map((words) => `HARDLY MET: ${words}`) : []), ...tooFewExact(tally, 0.9)];
+}
+
 export function tooFewExact(tally, least = PLAIN_SHARE) {
     return ['book', 'metadata'].flatMap((part) => {
         const { asked, exact } = tally.plain[part];

@@ -37,8 +37,8 @@ for (const viewport of ['desktop', 'phone']) {
         await view.locator('.forklore_hit').first().waitFor();
         await assertSound(page, '.forklore_timelines', 'what a search has found');
         await chooseTimeline(view, 'The other end');
-        await act(view, 'Label…');
-        await dialog(page, 'Label this timeline');
+        await act(view, 'Name…');
+        await dialog(page, 'Name this timeline');
         await assertSound(page, 'dialog[open]:last-of-type .forklore_dialog', 'labels');
         await close();
         await view.getByRole('button', { name: 'Select several' }).click();

@@ -54,7 +54,7 @@ for (const group of [false, true]) {
         const before = files.book(books.one).text;
 
         let view = await compare(page, one, two);
-        await view.getByText(`They diverge in “${tale.chat}” at message 5, `).waitFor();
+        await view.getByText(`They part in “${tale.chat}” at message 5, `).waitFor();
         assert.equal(await view.locator('.forklore_row').count(), 7);
         assert.equal(await view.locator('.forklore_tick input:checked').count(), 0, 'nothing is ticked by itself');
         await tick(view, ...BROUGHT);

@@ -8,6 +8,7 @@ import { agree, choose, dialog, inPanel, notice, panelSays, pressInDialog, press
 import { assertSameBook } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
+import { conversation } from '../harness/story.mjs';
 
 const scenario = stage({
     content: true,
@@ -20,7 +21,7 @@ const scenario = stage({
 const SERAPHINA = { group: null, avatar: 'default_Seraphina.png' };
 const KEYWORDS = 'eldoria shadowfang glade magic';
 const ENTRIES = ['eldoria', 'glade', 'power', 'shadowfang'];
-const ALL_SHARE = 'No chat lore. “Eldoria” belongs to the character, so all chats with Seraphina share it.';
+const ALL_SHARE = 'All chats with Seraphina share the lorebook “Eldoria”.';
 
 scenario('from a fresh page to a branch with its own copy of Eldoria, in five presses and without typing', { freshPage: true }, async ({ page, files }) => {
     const eldoria = files.book('Eldoria').text;
@@ -29,7 +30,10 @@ scenario('from a fresh page to a branch with its own copy of Eldoria, in five pr
         presses += 1;
         return step();
     };
-    assert.match(await notice(page, /Forklore is on/), /Look in the wand menu: Timelines\.$/);
+    assert.match(await notice(page, /Forklore is on/), /^Forklore: Forklore is on\. Branches now get their own lore\./);
+    const welcome = page.raw.locator('#toast-container .toast', { hasText: 'Forklore is on' });
+    await welcome.getByRole('button', { name: 'Show timelines' }).waitFor();
+    await welcome.waitFor({ state: 'detached' });
 
     await press(() => page.raw.locator('#rightNavDrawerIcon').click());
     const main = await page.opening(() => press(() => page.raw.locator('.character_select', { hasText: 'Seraphina' }).click()));
@@ -68,6 +72,89 @@ scenario('who was here before is not welcomed again, nor told about the same lor
     await page.open(SERAPHINA, await latest(page));
     await panelSays(page, /Eldoria/);
     assert.deepEqual(said(page), []);
+});
+
+scenario('from the open chat, a branch has its own Eldoria after three presses, and after two if that is always wanted', {}, async ({ page, files }) => {
+    await page.open(SERAPHINA, await latest(page));
+    const main = await page.opening(() => page.run('/newchat'));
+    const before = { eldoria: files.book('Eldoria').text, main: files.chat(SERAPHINA, main).metadata };
+    const branch = async (/** @type {() => Promise<number>} */ answer) => {
+        let presses = 2;
+        const child = await page.opening(async () => {
+            await page.messageAction(0, '.mes_create_branch');
+            presses += await answer();
+        });
+        const { metadata } = files.chat(SERAPHINA, child);
+        return { presses, child, metadata };
+    };
+    const own = async ({ metadata, child }) => {
+        assert.deepEqual([metadata.forklore_instead, metadata.main_chat], [['Eldoria'], main]);
+        assert.deepEqual(files.book(metadata.world_info).value.entries, JSON.parse(before.eldoria).entries);
+        assert.equal(files.book('Eldoria').text, before.eldoria);
+        assert.deepEqual(files.chat(SERAPHINA, main).metadata, before.main, 'the parent stays as it is');
+        assert.deepEqual((await worldInfo(page, KEYWORDS)).activated.sort(), ENTRIES, 'each entry is in the prompt once');
+        await panelSays(page, /its own copy of “Eldoria”|“Eldoria” is left out/);
+        assert.deepEqual((await findingsOf(page, child)).filter(({ problem }) => problem), []);
+    };
+
+    const first = await branch(async () => {
+        await dialog(page, 'own copy of “Eldoria”');
+        await pressInDialog(page, 'Give the branch its own copy of “Eldoria”');
+        return 1;
+    });
+    await notice(page, /Branch created with its own copy of “Eldoria”: \d+ entries\./, 'success');
+    assert.equal(first.presses, 3);
+    await own(first);
+
+    await page.switchTo(main);
+    const second = await branch(async () => {
+        await dialog(page, 'own copy of “Eldoria”');
+        await page.dialog().getByText('Always for Seraphina').click();
+        await pressInDialog(page, 'Give the branch its own copy of “Eldoria”');
+        return 2;
+    });
+    assert.equal(second.presses, 4);
+    await own(second);
+
+    await page.switchTo(main);
+    const third = await branch(async () => 0);
+    assert.equal(third.presses, 2);
+    await own(third);
+    assert.equal(new Set([first, second, third].map(({ metadata }) => metadata.world_info)).size, 3);
+
+    await page.switchTo(main);
+    await page.raw.evaluate(() => {
+        delete SillyTavern.getContext().extensionSettings.forklore.lore;
+    });
+    const shared = await branch(async () => {
+        await dialog(page, 'own copy of “Eldoria”');
+        await pressInDialog(page, 'Share it');
+        return 1;
+    });
+    await notice(page, /Branch created\. It shares “Eldoria”\./, 'info');
+    assert.deepEqual([shared.metadata.world_info, shared.metadata.forklore_instead], [undefined, undefined]);
+    assert.deepEqual((await worldInfo(page, KEYWORDS)).activated.sort(), ENTRIES);
+});
+
+scenario('no notice stands over a dialog of Forklore’s, and what lasts is a dot at the wand menu’s item', {}, async ({ page, story }) => {
+    const tale = await story.begin({ book: loreWithGaps() });
+    const child = `${tale.chat} - Branch #1`;
+    await page.open(tale);
+    await page.save();
+    // As SillyTavern alone makes it.
+    story.writeChat(tale, child, { messages: conversation(4), metadata: { integrity: 'made without Forklore', main_chat: tale.chat, world_info: tale.book } });
+    await page.switchTo(child);
+    const shared = page.raw.locator('#toast-container .toast', { hasText: 'is shared with' });
+    await shared.waitFor();
+    const item = page.raw.locator('#forklore_wand_timelines.forklore_alarm');
+    await item.waitFor({ state: 'attached' });
+    await page.raw.evaluate(() => document.getElementById('forklore_wand_trash').click());
+    await dialog(page, 'Trash');
+    await shared.waitFor({ state: 'detached' });
+    await agree(page);
+    await page.switchTo(tale.chat);
+    await page.opening(() => page.run('/newchat'));
+    await item.waitFor({ state: 'detached' });
 });
 
 scenario('the original is used again, and the copy is unlinked or stays', { freshPage: true }, async ({ page, files }) => {
@@ -169,7 +256,7 @@ async function sharedLore({ page, files, story }) {
         charSetAuxWorlds(name, [book]);
     }, [member.replace('.png', ''), original]);
     await page.open(tale);
-    await panelSays(page, /is an additional lorebook of the character/);
+    await panelSays(page, /share the additional lorebook/);
     return { tale, original };
 }
 

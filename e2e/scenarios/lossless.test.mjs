@@ -325,6 +325,28 @@ scenario('a branch that opens while a reply is written is right, and so is its p
     assert.equal(files.chat(tale).metadata.world_info, tale.book);
 });
 
+scenario('a branch at an earlier message, by its button, can wait for the reply that it would cost', {}, async (given) => {
+    const { page, files } = given;
+    const { tale, reply } = await beingReplied(given);
+    const before = lookAround(files, tale);
+
+    await page.messageAction(4, '.mes_create_branch');
+    const shown = await dialog(page, 'A reply is being written');
+    assert.match(await shown.innerText(), /Create when ready[^]*Branch now/);
+    await pressInDialog(page, 'Create when ready');
+    await said(page, reply, 'slowly ');
+    assert.deepEqual(files.chats(tale), before.chats);
+    await page.opening(async () => {
+        reply.say('and turns.');
+        reply.end();
+    });
+
+    const child = await until('the child', () => files.chats(tale).find((chat) => !before.chats.includes(chat)));
+    assert.equal((await files.chatWhen(tale, child)).messages.length, 5);
+    const parent = await files.chatWhen(tale, tale.chat, ({ messages }) => messages.length === 6);
+    assert.equal(parent.messages[5].mes, 'The tide comes in slowly and turns.');
+});
+
 // SillyTavern hides the buttons of the message being generated; these stay.
 const forksOfTheLast = [
     { name: 'a checkpoint by the menu', kind: 'checkpoint', asksForName: true, begin: (page) => page.menu('#option_new_bookmark') },
@@ -791,6 +813,10 @@ function withoutCore(raw) {
         : route.continue()));
 }
 
+function inTauriTavern(raw) {
+    return raw.addInitScript(() => void (globalThis.__TAURITAVERN__ = { abiVersion: 1 }));
+}
+
 /** Its forks fail as long as `breaksCore` is set in the page. */
 function withBreakableCore(raw) {
     return raw.route(CORE, async (route) => {
@@ -815,22 +841,25 @@ for (const group of [false, true]) {
 
         assert.match(await page.raw.locator('#forklore_settings .forklore_line').textContent(), /^Forklore could not start: /);
         assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, page.watch.told());
+        await assertNothingDone(page, files, tale);
+        assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, 'one warning, and no more');
+    });
+
+    scenario(`where TauriTavern holds windows of chats, Forklore says so and changes nothing, ${place}`, { group, nightly: group && SOLO_IS_DAILY, beforeLoading: inTauriTavern }, async ({ page, files, story }) => {
+        const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
+
+        const says = /TauriTavern loads only the last part of a chat.* set “Chat History” to “Off/;
+        assert.match(await page.raw.locator('#forklore_settings .forklore_line').textContent(), says);
+        await assertNothingDone(page, files, tale);
+
+        await page.raw.evaluate(() => localStorage.setItem('tt:chatHistoryMode', 'off'));
+        await page.reload();
         await page.open(tale);
-        await page.send('the story goes on');
         await page.save();
         const before = lookAround(files, tale);
-        for (const [kind, make] of [['checkpoint', () => page.checkpointByButton(6)], ['branch', () => page.branchByButton(6)]]) {
-            const child = await make();
-            const { metadata, messages } = files.chat(tale, child);
-            assert.equal(metadata.world_info, tale.book, `a ${kind} as SillyTavern makes it`);
-            assert.equal(metadata.forklore, undefined);
-            assert.deepEqual(messages.filter(({ forklore }) => forklore), []);
-        }
-        assert.deepEqual(files.books(), before.books);
-        assert.equal(files.book(tale.book).text, before.bookText);
-        assert.deepEqual(files.chat(tale).metadata, before.parent.metadata);
-        assert.equal(page.watch.warnings.filter((line) => /forklore/i.test(line)).length, 1, 'one warning, and no more');
-        assert.deepEqual(page.watch.toasts.filter(({ text }) => /forklore/i.test(text)), []);
+        const fork = { child: await page.branchByButton(6), kind: 'branch', message: 6 };
+        assertForked(files, tale, before, fork);
+        assertOwnLore(files, tale, before, { ...fork, book: loreWithGaps() });
     });
 
     scenario(`a core that fails during a fork leaves the child without a book, and says so, ${place}`, {
@@ -854,19 +883,39 @@ for (const group of [false, true]) {
         assert.deepEqual(files.books(), before.books);
         assert.match(page.watch.toastsOf('error')[0], new RegExp(`“${child}” has no lorebook.*the core broke`));
 
-        // It works again for the next one; and where it fails, nothing of that chat's seal is left in its child.
+        // It works again for the next one; and where it fails, the child has a seal of its own, which says so.
         await page.raw.evaluate(() => void (globalThis.breaksCore = false));
         const next = await page.branchByButton(5);
         const own = files.chat(tale, next).metadata.world_info;
         assertSameBook(files.book(own).value, loreWithGaps());
         await page.raw.evaluate(() => void (globalThis.breaksCore = true));
         const grandchild = await page.checkpointByCommand(5);
-        assert.deepEqual(Object.keys(files.chat(tale, grandchild).metadata).filter((key) => ['world_info', 'forklore'].includes(key)), []);
-        const toasts = page.watch.toasts.length;
+        const { world_info: bound, forklore: seal } = files.chat(tale, grandchild).metadata;
+        assert.deepEqual([bound, seal.book, seal.left_out, seal.failed, seal.parent.chat], [undefined, null, own, true, next]);
         const findings = await lookingAt(page, () => page.switchTo(grandchild));
-        assert.deepEqual(findings.filter(({ problem }) => problem), []);
-        assert.equal(page.watch.toasts.length, toasts);
+        assert.deepEqual(findings.filter(({ problem }) => problem).map(({ code }) => code), ['book-failed']);
+        assert.match(page.watch.toastsOf('warning').at(-1), /should have a lorebook, but has none/);
     });
+}
+
+/** The story goes on and is forked as without Forklore. */
+async function assertNothingDone(page, files, tale) {
+    await page.open(tale);
+    await page.send('the story goes on');
+    await page.save();
+    const before = lookAround(files, tale);
+    assert.deepEqual(before.parent.messages.filter(({ forklore }) => forklore), []);
+    for (const [kind, make] of [['checkpoint', () => page.checkpointByButton(6)], ['branch', () => page.branchByButton(6)]]) {
+        const child = await make();
+        const { metadata, messages } = files.chat(tale, child);
+        assert.equal(metadata.world_info, tale.book, `a ${kind} as SillyTavern makes it`);
+        assert.equal(metadata.forklore, undefined);
+        assert.deepEqual(messages.filter(({ forklore }) => forklore), []);
+    }
+    assert.deepEqual(files.books(), before.books);
+    assert.equal(files.book(tale.book).text, before.bookText);
+    assert.deepEqual(files.chat(tale).metadata, before.parent.metadata);
+    assert.deepEqual(page.watch.toasts.filter(({ text }) => /forklore/i.test(text)), []);
 }
 
 function edited(book, text) {

@@ -2,12 +2,14 @@
 // that anything else uses stays.
 
 import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
 
 import { agree, decline, dialog, inPanel, notice, pressInDrawer, pressNotice, said, trash, trashed, withSettings } from '../harness/forklore.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { BOTH_ARE_DAILY, SOLO_IS_DAILY, stage } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
-import { act, caughtUp, chooseTimeline, leaveTimelines, openTimelines } from '../harness/timelines.mjs';
+import { act, caughtUp, chooseTimeline, leaveTimelines, openTimelines, renameTo } from '../harness/timelines.mjs';
 import { until } from '../harness/until.mjs';
 
 const scenario = withSettings(stage());
@@ -27,7 +29,7 @@ for (const group of [false, true]) {
 
             await page.deleteChat(child);
 
-            assert.match(await notice(page, IS_GONE, 'info'), new RegExp(`“${child}” was deleted.*“${own}”`));
+            assert.match(await notice(page, IS_GONE, 'info'), /“.+” was deleted\. Its lorebook is in the trash: “….* - Lore”/);
             assert.deepEqual(files.chats(tale), [tale.chat]);
             assert.deepEqual(files.books(), books.filter((book) => book !== own), 'this book and no other');
             assert.deepEqual(trashed(files)[own], value);
@@ -42,6 +44,31 @@ for (const group of [false, true]) {
         });
     }
 }
+
+scenario('SillyTavern’s Clean-Up does not list the trash, and deletes everything else of its kind', {}, async ({ page, files, story }) => {
+    const { child } = await withChild({ page, files, story });
+    await page.deleteChat(child);
+    await notice(page, IS_GONE, 'info');
+    const kept = trash(files).length;
+    const folder = path.join(files.user, 'user/files');
+    fs.writeFileSync(path.join(folder, 'loose.txt'), 'mine');
+
+    await page.raw.locator('#data_maid_button').dispatchEvent('click');
+    const shown = page.dialog();
+    await shown.locator('.dataMaidStartButton').click();
+    const listed = shown.locator('.dataMaidCategory', { hasText: 'Files' }).first();
+    await listed.waitFor();
+    assert.match(await shown.locator('.forklore_clean_up').innerText(), /^Not listed: \d+ files \(.+\) with what Forklore keeps in its trash\./);
+    assert.doesNotMatch(await shown.locator('.dataMaidResultsList').textContent(), /forklore-/);
+    await listed.locator('.dataMaidDeleteAll').click();
+    await page.dialog().filter({ hasText: 'Are you sure?' }).locator('.popup-button-ok').click();
+    await until('the loose file to be gone', () => !fs.existsSync(path.join(folder, 'loose.txt')));
+    await shown.locator('.popup-button-ok').click();
+    await page.settle();
+
+    assert.equal(trash(files).length, kept);
+    assert.ok(fs.existsSync(path.join(folder, 'forklore-trashed.json')));
+});
 
 // ---- The journal of all chats ----
 
@@ -95,13 +122,13 @@ for (const group of [false, true]) {
 
         await deleteOnMap(page, child);
 
-        assert.match(await notice(page, /is in the trash/, 'info'), new RegExp(`“${child}” is in the trash with 1 lorebook: “${own}”`));
+        assert.match(await notice(page, /in the trash/, 'info'), /“.+” and its lorebook “….* - Lore” are in the trash/);
         assert.deepEqual(files.chats(tale), [tale.chat]);
         assert.ok(!files.books().includes(own));
 
-        await pressNotice(page, /is in the trash/, 'Trash…');
+        await pressNotice(page, /in the trash/, 'Trash…');
         const item = (await dialog(page, 'Trash')).locator('.forklore_trashed').filter({ hasText: child });
-        assert.match(await item.textContent(), new RegExp(`with 1 lorebook: “${own}”.*Deleted timeline.*KB`));
+        assert.match(await item.textContent(), new RegExp(`and its lorebook “${own}”.*Deleted timeline.*KB`));
         await item.getByRole('button', { name: 'Put back' }).click();
 
         await notice(page, /is back with 1 lorebook/, 'success');
@@ -151,8 +178,7 @@ for (const group of [false, true]) {
         const view = await openTimelines(page);
         await caughtUp(view);
         await chooseTimeline(view, child);
-        await act(view, 'Rename…');
-        await page.answer(renamed);
+        await renameTo(view, renamed);
         await files.chatWhen(tale, sharing, ({ metadata }) => metadata.main_chat === renamed);
         // SillyTavern loads the open chat again first.
         await until('the rename to be in the trash', () => trash(files).some(({ why }) => why.code === 'rename' && why.to === renamed));

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 
-import { lookingAt, said, verifyAll, withSettings } from '../harness/forklore.mjs';
+import { lookingAt, notice, said, verifyAll, withSettings } from '../harness/forklore.mjs';
 import { assertSameBook, withoutJournal } from '../harness/forks.mjs';
 import { loreWithGaps } from '../harness/lore.mjs';
 import { recapMetadata, sceneBreak } from '../harness/recap.mjs';
@@ -178,6 +178,24 @@ scenario('a book that is deleted right after another was saved is not taken for 
 });
 
 // ---- Helpers ----
+
+scenario('a lorebook that is deleted right after another with the same lore was saved is not taken for renamed', {}, async ({ page, files, story }) => {
+    const { tale, child, own } = await withCheckpoint({ page, files, story }, 'child');
+    await page.raw.evaluate(async (book) => {
+        const { loadWorldInfo, saveWorldInfo } = SillyTavern.getContext();
+        await saveWorldInfo(book, await loadWorldInfo(book), true);
+    }, tale.book);
+    await page.showInEditor(own);
+    await page.raw.locator('.world_entry').first().waitFor();
+    await page.raw.locator('#world_popup_delete').click();
+    await page.confirm();
+    await notice(page, /lorebook/);
+    await page.settle();
+    await page.raw.locator('#WIDrawerIcon').click();
+    const { metadata } = files.chat(tale, child);
+    assert.deepEqual([metadata.world_info, metadata.forklore.book.name], [own, own]);
+    assert.equal((await page.current()).book, own);
+});
 
 /** A chat with a checkpoint at its last message; one of the two is open. */
 async function withCheckpoint({ page, files, story }, open, lore = loreWithGaps()) {

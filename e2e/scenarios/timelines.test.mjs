@@ -12,7 +12,7 @@ import { isNight } from '../harness/places.mjs';
 import { OTHER_THEME_IS_DAILY, SOLO_IS_DAILY, stage, TEXTS_ARE_DAILY } from '../harness/scenario.mjs';
 import { conversation } from '../harness/story.mjs';
 import { PAPER } from '../harness/themes.mjs';
-import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, timeOfEmptyPopup, timeToDraw, timelines } from '../harness/timelines.mjs';
+import { act, card, caughtUp, chooseTimeline, details, leaveTimelines, openTimelines, renameTo, timeOfEmptyPopup, timeToDraw, timelines } from '../harness/timelines.mjs';
 import { Trap } from '../harness/trap.mjs';
 import { until } from '../harness/until.mjs';
 import { bodyOf, holdRequests } from '../harness/wire.mjs';
@@ -282,12 +282,10 @@ for (const group of [false, true]) {
         let view = await openTimelines(page);
         await caughtUp(view);
         await chooseTimeline(view, child);
-        await act(view, 'Rename…');
-        await page.answer(tale.chat);
+        await renameTo(view, tale.chat);
         await notice(page, /There is already a chat called/, 'warning');
         const renamed = `Renamed, ${tale.chat}`;
-        await act(view, 'Rename…');
-        await page.answer(renamed);
+        await renameTo(view, renamed);
         await until('the new name on the map', async () => (await card(view, renamed).getAttribute('aria-current')) === 'location');
         await files.chatWhen(tale, grandchild, ({ metadata }) => metadata.main_chat === renamed);
         assert.ok(!files.chats(tale).includes(child));
@@ -304,7 +302,7 @@ for (const group of [false, true]) {
         const lore = files.chat(tale, doomed).metadata.world_info;
         await chooseTimeline(view, doomed);
         await act(view, 'Delete…');
-        await (await dialog(page, 'Delete this timeline?')).getByText(`Its lorebook “${lore}” goes to the trash`).waitFor();
+        await (await dialog(page, 'Delete this timeline?')).getByText(`with its lorebook “${lore}”`).waitFor();
         await decline(page);
         assert.ok(files.chats(tale).includes(doomed), 'no is no');
         await act(view, 'Delete…');
@@ -370,17 +368,18 @@ async function choosing(view, name) {
 
 scenario('what another device writes is seen the next time', {}, async ({ page, story }) => {
     const tale = await story.begin({ book: loreWithGaps(), messages: 60 });
-    const names = await growFamily(story, tale, 70, { chance: chance(70), isWell: true });
+    // At night more than the newest chats that Forklore asks for.
+    const names = await growFamily(story, tale, isNight ? 70 : 12, { chance: chance(70), isWell: true });
     await page.open(tale);
     await page.clearToasts();
     await caughtUp(await openTimelines(page));
     await leaveTimelines(page);
-    const { text } = story.files.chat(tale, names[40]);
+    const { text } = story.files.chat(tale, names.at(-4));
     const [header] = text.split('\n');
-    story.writeChat(tale, names[40], { messages: conversation(9, { name: tale.speaker }), metadata: JSON.parse(header).chat_metadata });
+    story.writeChat(tale, names.at(-4), { messages: conversation(9, { name: tale.speaker }), metadata: JSON.parse(header).chat_metadata });
     await page.save();
     const view = await openTimelines(page);
-    await chooseTimeline(view, names[40]);
+    await chooseTimeline(view, names.at(-4));
     await details(view).getByText('reply 8').waitFor();
     await caughtUp(view);
     await leaveTimelines(page);
@@ -416,7 +415,7 @@ scenario('timelines have titles, notes, colours and pins, on the map and in Sill
     await caughtUp(view);
     const label = async (name, { title, note, colour }) => {
         await chooseTimeline(view, name);
-        await act(view, 'Label…');
+        await act(view, 'Name…');
         const dialog = page.dialog();
         await dialog.getByLabel('Title').fill(title);
         await dialog.getByLabel('Note').fill(note);
@@ -654,7 +653,7 @@ scenario('names and messages that want to be markup are text', {}, async ({ page
         await act(view, 'Delete…');
         await dialog(page, 'Delete this timeline?');
         await decline(page);
-        await act(view, 'Rename…');
+        await act(view, 'Name…');
         await page.press('.popup-button-cancel');
         await leaveTimelines(page);
         await trap.assertEmpty();

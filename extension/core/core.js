@@ -7,14 +7,14 @@
 import { bytesText, fromBytes, textBytes, toBytes } from './json.js';
 import load, * as wasm from './pkg/forklore.js';
 /**
- * @import { BookFate, CleanupPlan, ForkChoice, JournalRecord, Word, Words } from '../types.js'
- * @import { ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
+ * @import { BookFate, CleanupPlan, ForkChoice, JournalRecord, LoreChoice, Word, Words } from '../types.js'
+ * @import { ChatNameAsk, CheckAnswer, CheckAsk, ForkAnswer, ForkAsk, NamedBook, NextStep, PendingWork, SaveAnswer, SaveAsk, Scene, Shapes, UnfinishedAsk, WithoutBookAsk } from './fork_calls.js'
  * @import { BookNews, GuardAction, PageGuard } from './guard_calls.js'
  * @import { Compare, FindForkPoint, FindMergeBase, Merge, MomentBook, PlanRepair, ReadLore, SplitOff, Verify } from './repair_calls.js'
  * @import { BookFateAsk, BooksNamed, ChatsNamingAsk, CleanupAsk, CountedChat, IndexRecord, NamePath, SealedOrigin, TimelinesAnswer, TimelinesAsk } from './timeline_calls.js'
  */
 
-/** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} Opened */
+/** A value and files. @typedef {{value: unknown, body?: Uint8Array, book?: Uint8Array, memories?: Uint8Array[]}} Opened */
 
 /** @param {BufferSource | URL | Response | Promise<Response>} source */
 export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import.meta.url)) {
@@ -25,7 +25,12 @@ export async function loadCore(source = new URL('./pkg/forklore_bg.wasm', import
 /** Unpacks an answer and frees its memory. @template {Opened} Whole @param {wasm.Answer} answer @returns {Whole} */
 function opened(answer) {
     try {
-        const files = { body: answer.take_body(), book: answer.take_book(), memories: answer.take_memories() };
+        /** @type {Uint8Array[]} */
+        const memories = [];
+        for (let bytes = answer.take_memories(); bytes; bytes = answer.take_memories()) {
+            memories.push(bytes);
+        }
+        const files = { body: answer.take_body(), book: answer.take_book(), ...(memories.length && { memories }) };
         return /** @type {Whole} */ ({ value: fromBytes(answer.value()), ...files });
     } finally {
         answer.free();
@@ -35,6 +40,15 @@ function opened(answer) {
 /** For answers without files. @template Value @param {wasm.Answer} answer @returns {Value} */
 function valueOf(answer) {
     return /** @type {Value} */ (opened(answer).value);
+}
+
+/** @param {NamedBook[]} books */
+function namedBooks(books) {
+    const named = new wasm.NamedBooks();
+    for (const { name, bytes } of books) {
+        named.add(textBytes(name), bytes);
+    }
+    return named;
 }
 
 /** What the core knows about the copies of books in this page, and about the saves that it has begun. @returns {PageGuard} */
@@ -65,19 +79,20 @@ function newGuard() {
 
 /** The functions of the core. Books and bodies are bytes, or `undefined` if there is none. */
 export const core = {
-    /** @type {(ask: ForkAsk, body: Uint8Array, later: ST.Message[], book?: Uint8Array, memories?: Uint8Array) => ForkAnswer} */
-    fork: (ask, body, later, book, memories) => opened(wasm.fork(toBytes(ask), body, toBytes(later), book, memories)),
+    /** @type {(ask: ForkAsk, body: Uint8Array, later: ST.Message[], book?: Uint8Array, memories?: NamedBook[], shared?: Uint8Array) => ForkAnswer} */
+    fork: (ask, body, later, book, memories = [], shared = undefined) =>
+        opened(wasm.fork(toBytes(ask), body, toBytes(later), book, namedBooks(memories), shared)),
     /** @type {(ask: SaveAsk, start: Uint8Array) => boolean} */
     savesOpen: (ask, start) => wasm.saves_open(toBytes(ask), start),
     /** @type {(ask: SaveAsk, body: Uint8Array) => SaveAnswer} */
     readSave: (ask, body) => valueOf(wasm.read_save(toBytes(ask), body)),
     /** @type {(ask: WithoutBookAsk, body: Uint8Array) => Uint8Array} */
     saveWithoutBook: (ask, body) => wasm.save_without_book(toBytes(ask), body),
-    /** @type {(choice: ForkChoice | 'cancel') => NextStep} */
+    /** @type {(choice: ForkChoice | LoreChoice | 'cancel') => NextStep} */
     forkChoice: (choice) => valueOf(wasm.fork_choice(choice)),
     /** @type {(ask: UnfinishedAsk) => Word[]} */
     unfinished: (ask) => valueOf(wasm.unfinished(toBytes(ask))),
-    /** @type {(ask: {metadata: ST.Metadata, underWay: number}, book: Uint8Array) => PendingWork} */
+    /** @type {(ask: {metadata: ST.Metadata, underWay: number | null}, book: Uint8Array) => PendingWork} */
     pendingWork: (ask, book) => valueOf(wasm.pending_work(toBytes(ask), book)),
     /** @type {(messages: ST.Message[]) => Scene[]} */
     scenes: (messages) => valueOf(wasm.scenes(toBytes(messages))),
@@ -112,8 +127,8 @@ export const core = {
     indexRecords: (heads) => valueOf(wasm.index_records(toBytes(heads))),
     /** @type {(ask: BookFateAsk) => BookFate} */
     bookFate: (ask) => valueOf(wasm.book_fate(toBytes(ask))),
-    /** @type {(metadata: ST.Metadata) => SealedOrigin | null} */
-    origin: (metadata) => valueOf(wasm.origin(toBytes(metadata))),
+    /** @type {(metadata: ST.Metadata, messages: number) => SealedOrigin | null} */
+    origin: (metadata, messages) => valueOf(wasm.origin(toBytes(metadata), messages)),
     /** @type {(ask: CleanupAsk) => CleanupPlan} */
     cleanup: (ask) => valueOf(wasm.cleanup(toBytes(ask))),
     /** @type {(metadata: ST.Metadata, messages?: ST.Message[], book?: Uint8Array) => BooksNamed} */

@@ -1,6 +1,6 @@
 // What the page asks the core about forks, scenes and names, and what it answers.
 
-import type { BookReference, ForkChoice, ForkKind, ForkQuestion, ForkReport, Part, Settings, Word } from '../types.js';
+import type { BookReference, ForkChoice, ForkKind, ForkQuestion, ForkReport, LoreChoice, Part, Settings, Word } from '../types.js';
 
 /** A request that saves a chat, and the chat that is open. */
 export interface SaveAsk {
@@ -38,33 +38,42 @@ export interface SaveOfChild extends SavedChat {
     integrity: string | null;
     /** The parent's. */
     book: string | null;
-    /** The separate one of Memory Books' manual mode. */
-    memoryBook: string | null;
+    /** The other ones that Memory Books names. */
+    memoryBooks: string[];
 }
 
 export type SaveAnswer = SaveOfOpen | SaveOfOther | SaveOfChild;
 
 export interface WithoutBookAsk extends SaveAsk {
     newIntegrity: string;
+    kind: ForkKind;
+    now: string;
 }
 
 /** What was decided about a fork, and what has been tried; the page only passes it on. */
-export type Decision = ('nearest' | 'unattended' | 'drain' | 'without' | 'waited' | 'asked')[];
+export type Decision = ('nearest' | 'unattended' | 'drain' | 'waited' | 'asked' | `without-${string}` | LoreChoice)[];
+
+/** A lorebook of the character, which a fork shares if it has no other lore, and what is always wanted for it. */
+export interface CharacterLore {
+    book: string;
+    always: LoreChoice | null;
+}
 
 type ForkSettings = Pick<Settings, 'whenInexact' | 'whenBusy' | 'requireScene'>;
 
 export interface ForkAsk extends WithoutBookAsk {
-    kind: ForkKind;
     /** The child's title, beside its name. */
     title: string | null;
     /** The names of all books. */
     books: string[];
     /** Where else the parent's book is selected. */
     selected: BookReference[];
-    /** Operations of ST-Auto-Recap that have not run yet. */
-    underWay: number;
+    /** Operations of ST-Auto-Recap that have not run yet; `null` if it is not installed. */
+    underWay: number | null;
     hasMemoryBooks: boolean;
-    now: string;
+    /** The page's copy of the parent's book, if its text is not the file's. */
+    pageBook: string | null;
+    lore: CharacterLore | null;
     settings: ForkSettings;
     decision: Decision;
     /** The user's answer to the last question. */
@@ -73,8 +82,16 @@ export interface ForkAsk extends WithoutBookAsk {
 
 export interface ForkMade extends ForkReport {
     made: true;
-    /** The copy of the separate book. */
-    memories: string | null;
+    /** The copies of the other ones that Memory Books names. */
+    memories: string[];
+    /** Named, but not asked with. The child goes without them, unless the core is asked again with all of them. */
+    unread: string[];
+}
+
+/** A book that was looked for; without bytes, there is none. */
+export interface NamedBook {
+    name: string;
+    bytes: Uint8Array | undefined;
 }
 
 export interface NextStep {
@@ -91,7 +108,7 @@ interface ForkRefused extends NextStep, Pick<ForkQuestion, 'topic' | 'choices'> 
 
 /** With a body to send instead, and the books to write before; without a body, there is no fork yet. */
 export type ForkAnswer =
-    | { value: ForkMade; body: Uint8Array; book?: Uint8Array; memories?: Uint8Array }
+    | { value: ForkMade; body: Uint8Array; book?: Uint8Array; memories?: Uint8Array[] }
     | { value: ForkRefused; body?: undefined };
 
 export interface UnfinishedAsk {
@@ -101,6 +118,8 @@ export interface UnfinishedAsk {
     isWriting: boolean;
     /** The first message up to this one that is being edited. */
     edited: number | null;
+    /** Whether the child is opened at once. */
+    opens: boolean;
 }
 
 export interface CheckAsk extends UnfinishedAsk {
@@ -108,12 +127,15 @@ export interface CheckAsk extends UnfinishedAsk {
     group: boolean;
     isOpen: boolean;
     bookName: string | null;
-    underWay: number;
+    underWay: number | null;
     settings: ForkSettings;
     whenReady: boolean;
+    lore: CharacterLore | null;
 }
 
 export interface CheckAnswer extends NextStep, Pick<ForkQuestion, 'topic' | 'choices'> {
+    /** Whether the user has to decide about the character's lorebook. */
+    asksForLore: boolean;
     obstacles: Word[];
     remarks: Word[];
     /** What the question is about: the book or the metadata. */
@@ -127,6 +149,8 @@ export interface CheckAnswer extends NextStep, Pick<ForkQuestion, 'topic' | 'cho
 /** What ST-Auto-Recap has not finished. */
 export interface PendingWork {
     busy: boolean;
+    /** The user paused its queue. */
+    paused: boolean;
     operations: number;
 }
 

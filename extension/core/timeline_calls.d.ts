@@ -57,6 +57,8 @@ export interface BookFateAsk {
 export interface SealedOrigin extends Omit<Origin, 'message' | 'made'> {
     message: number;
     made: string;
+    /** The parent's book, if there is no copy of it. */
+    leftOut: string | null;
 }
 
 /** A book that a chat names: it is bound to it, or a memory extension writes there. */

@@ -30,11 +30,12 @@ export async function readiness({ host, core, settings, repairs, lostBook, findi
     if (!entries || lostBook.isReplaced(open)) {
         return { ...answer, state: 'missing', book: lostBook.name ?? open.book };
     }
-    answer.entries = Object.keys(entries).length;
+    // What a memory extension keeps there for itself is no lore.
+    answer.entries = Object.values(entries).filter((entry) => !core.isInternal(String(entry?.comment ?? ''))).length;
     answer.leftOut = sharedLore.leftOut(open);
-    const { busy, operations } = await forks.pendingWork();
+    const { busy, paused, operations } = await forks.pendingWork();
     if (busy) {
-        return { ...answer, state: 'waiting', operations: Math.max(1, operations) };
+        return { ...answer, state: paused ? 'paused' : 'waiting', operations };
     }
     const known = findings.current?.book === open.book ? findings.current : null;
     const namesIn = (/** @type {string} */ code, /** @type {string} */ key) => {
@@ -54,8 +55,11 @@ export async function readiness({ host, core, settings, repairs, lostBook, findi
     };
 }
 
-/** Where a chat was forked from; `null` if it was not forked by Forklore. @param {Core} core @param {OpenChat} open @returns {Origin | null} */
-export function originOf(core, { metadata: { forklore } }) {
-    const origin = core.origin({ forklore });
+/** Where a chat was forked from; `null` if it was not forked by Forklore. @param {Pick<Core, 'origin'>} core @param {Pick<OpenChat, 'metadata' | 'messages'>} open @returns {Origin | null} */
+export function originOf(core, open) {
+    const origin = sealOf(core, open);
     return origin && { ...origin, made: Date.parse(origin.made) };
 }
+
+/** What a chat's seal says, if it has one of its own. @param {Pick<Core, 'origin'>} core @param {Pick<OpenChat, 'metadata' | 'messages'>} open */
+export const sealOf = (core, { metadata: { forklore, main_chat, integrity }, messages }) => core.origin({ forklore, main_chat, integrity }, messages.length);

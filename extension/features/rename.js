@@ -1,21 +1,25 @@
 // Updates references when a chat or book is renamed. SillyTavern itself only moves the file.
 
 import { namingChat } from '../core/chat.js';
-import { boundBook, replacedBooks } from '../sillytavern/metadata.js';
-/** @import { ChatId, Core, Host, LoadedChat, Owner } from '../types.js' */
+import { boundBook, replacedBooks, replacingBook } from '../sillytavern/metadata.js';
+import { changeChat, isSameChat } from './chat_change.js';
+/** @import { Core, Host, LoadedChat, Owner } from '../types.js' */
 /** @import { Repairs } from './repair/repairs.js' */
 
 /** In milliseconds: SillyTavern deletes the old book right after it has written the new one, which can take seconds on a busy machine. */
 const RENAME_MILLISECONDS = 10_000;
 
 export class Renames {
-    /** @param {{host: Host, core: Core, repairs: Pick<Repairs, 'closedChat' | 'saveChat' | 'updateBookName'>}} parts */
+    /** @param {{host: Host, core: Core, repairs: Pick<Repairs, 'followBook' | 'bookBytes'>}} parts */
     constructor({ host, core, repairs }) {
         this.host = host;
         this.core = core;
         this.repairs = repairs;
-        /** @type {{name: string, text: string, when: number} | null} the last book saved, to tell a rename (saved, then deleted) from a deletion */
-        this.lastBookSave = null;
+        /**
+         * The last book saved under a new name, to tell a rename (saved, then deleted) from a deletion.
+         * @type {{name: string, text: string, when: number} | null}
+         */
+        this.lastNewBook = null;
     }
 
     /** A chat was renamed on the server, but SillyTavern has not reloaded it yet. @param {Owner} owner @param {string} from @param {string} to */
@@ -24,9 +28,8 @@ export class Renames {
         // A group lists the new name only later.
         const metadata = await this.updateChatName(owner, to, from, to);
         const others = (await this.host.chatHeads(owner)).map(({ name, metadata = null }) => ({ name, metadata }));
-        for (const name of this.core.chatsNaming({ from, metadata, others })) {
-            await this.updateChatName(owner, name, from, to);
-        }
+        const naming = this.core.chatsNaming({ from, metadata, others });
+        await eachOf(naming, (name) => this.updateChatName(owner, name, from, to));
     }
 
     /**
@@ -35,71 +38,83 @@ export class Renames {
      * @returns {Promise<ST.Metadata | null>} the chat's metadata
      */
     async updateChatName(owner, name, from, to) {
-        const open = this.host.openChat();
-        const isOpen = open !== null && isSame({ ...owner, name }, open);
-        /** @type {LoadedChat} */
-        const chat = isOpen ? open : await this.repairs.closedChat({ ...owner, name });
-        if (!isOpen && !chat.header?.chat_metadata) {
-            return null;
-        }
-        const paths = this.core.placesNaming(from, namingChat(chat));
-        for (const path of paths) {
-            const key = String(path.pop());
-            Object.assign(path.reduce((/** @type {object} */ holder, step) => Reflect.get(holder, step), chat), { [key]: to });
-        }
-        if (paths.length) {
-            await this.repairs.saveChat(chat, isOpen);
-        }
-        return chat.metadata;
+        let metadata = /** @type {ST.Metadata | null} */ (null);
+        await changeChat(this.host, { ...owner, name }, (chat) => {
+            metadata = chat.metadata;
+            const paths = this.core.placesNaming(from, namingChat(chat));
+            for (const path of paths) {
+                const key = String(path.pop());
+                Object.assign(path.reduce((/** @type {object} */ holder, step) => Reflect.get(holder, step), chat), { [key]: to });
+            }
+            return paths.length > 0;
+        });
+        return metadata;
     }
 
-    bookSaved(/** @type {string} */ name, /** @type {string} */ text) {
-        this.lastBookSave = { name, text, when: Date.now() };
+    /** Whether no book has this name yet, neither for the page nor on the server. @param {string} name */
+    async isNewBook(name) {
+        const has = (/** @type {string[]} */ names) => names.some((known) => this.core.sameBook(known, name));
+        return !has(this.host.knownBooks()) && !has(await this.host.bookNames());
+    }
+
+    /** A book was saved under a name that was new. @param {string} name @param {string} text */
+    newBookSaved(name, text) {
+        this.lastNewBook = { name, text, when: Date.now() };
     }
 
     /**
-     * The new name of a book that is being deleted, if SillyTavern has just written the same book under another name.
+     * The new name of a book that is being deleted, if SillyTavern is renaming it: it has just written the same book under a
+     * name that was new, and does not list it before it has deleted the old one.
      * @param {string} name @param {(name: string) => Promise<string>} textOf
      */
     async renamedTo(name, textOf) {
-        const last = this.lastBookSave;
-        if (!last || last.name === name || Date.now() - last.when > RENAME_MILLISECONDS) {
+        const last = this.lastNewBook;
+        if (!last || last.name === name || Date.now() - last.when > RENAME_MILLISECONDS || this.host.knownBooks().includes(last.name)) {
             return null;
         }
-        return this.core.isSameLore(last.text, await textOf(name)) ? last.name : null;
+        if (!this.core.isSameLore(last.text, await textOf(name))) {
+            return null;
+        }
+        const heads = await this.host.allChatHeads();
+        return heads.some(({ metadata }) => this.core.sameBook(boundBook(metadata), last.name)) ? null : last.name;
     }
 
     /** A book was renamed: updates every chat bound to it or to a copy of it, including the open one. @param {string} from @param {string} to */
     async bookRenamed(from, to) {
+        const book = await this.repairs.bookBytes(to);
+        const names = (/** @type {ST.Metadata | undefined} */ metadata) => [boundBook(metadata), replacingBook(metadata), ...replacedBooks(metadata)];
         const open = this.host.openChat();
-        const replaces = (/** @type {ST.Metadata | undefined} */ metadata) => replacedBooks(metadata).some((name) => this.core.sameBook(name, from));
-        for (const head of (await this.host.allChatHeads()).filter((head) => !(open && isSame(head, open)))) {
-            if (this.core.sameBook(boundBook(head.metadata), from)) {
-                await this.repairs.updateBookName(await this.repairs.closedChat(head), to, { isOpen: false });
-            }
-            if (replaces(head.metadata)) {
-                await this.updateReplaced(await this.repairs.closedChat(head), from, to, { isOpen: false });
-            }
-        }
-        if (open && replaces(open.metadata)) {
-            await this.updateReplaced(open, from, to, { isOpen: true });
-        }
-        if (open && [from, to].some((name) => this.core.sameBook(open.book, name))) {
-            // SillyTavern may have rebound the open chat already; other references still have the old name.
-            await this.repairs.updateBookName({ ...open, book: from }, to, { isOpen: true });
-        }
+        const closed = (await this.host.allChatHeads()).filter((head) =>
+            !(open && isSameChat(head, open)) && names(head.metadata).some((name) => this.core.sameBook(name, from)));
+        await eachOf(open ? [...closed, open] : closed, (chat) => changeChat(this.host, chat, (live) => {
+            const isFollowing = this.repairs.followBook(live, from, to, book);
+            return this.updateReplaced(live, from, to) || isFollowing;
+        }));
     }
 
-    /** The book that a chat leaves out was renamed. @param {LoadedChat} chat @param {string} from @param {string} to @param {{isOpen: boolean}} options */
-    async updateReplaced(chat, from, to, { isOpen }) {
-        if (isOpen || chat.header?.chat_metadata) {
-            chat.metadata.forklore_instead = replacedBooks(chat.metadata).map((name) => (this.core.sameBook(name, from) ? to : name));
-            await this.repairs.saveChat(chat, isOpen);
+    /** The book that a chat leaves out was renamed, or the copy that it has instead. @param {LoadedChat} chat @param {string} from @param {string} to */
+    updateReplaced({ metadata }, from, to) {
+        const isIt = (/** @type {string | null} */ name) => this.core.sameBook(name, from);
+        const names = replacedBooks(metadata);
+        const [isReplaced, isCopy] = [names.some(isIt), isIt(replacingBook(metadata))];
+        if (isReplaced) {
+            metadata.forklore_instead = names.map((name) => (isIt(name) ? to : name));
         }
+        if (isCopy) {
+            metadata.forklore_copy = to;
+        }
+        return isReplaced || isCopy;
     }
 }
 
-/** @param {ChatId} head @param {ChatId} open */
-function isSame(head, open) {
-    return head.name === open.name && head.group === open.group && head.avatar === open.avatar;
+/** Takes a step for each, also after one that fails; the first error is thrown at the end. @template T @param {T[]} all @param {(one: T) => Promise<unknown>} step */
+async function eachOf(all, step) {
+    /** @type {unknown[]} */
+    const errors = [];
+    for (const one of all) {
+        await step(one).catch((error) => errors.push(error));
+    }
+    if (errors.length) {
+        throw errors[0];
+    }
 }

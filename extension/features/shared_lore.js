@@ -1,8 +1,9 @@
 // Lore that many chats share, because it belongs to a character, a persona or all chats. A chat can have its own copy of
 // such a book; then the book itself is left out of that chat's prompt.
 
-import { replacedBooks } from '../sillytavern/metadata.js';
-/** @import { Core, Host, OpenChat, Settings } from '../types.js' */
+import { replacedBooks, replacingBook } from '../sillytavern/metadata.js';
+/** @import { CharacterLore } from '../core/fork_calls.js' */
+/** @import { CharactersBook, Core, Host, LoreChoice, OpenChat, Settings } from '../types.js' */
 /** @import { Events } from '../events.js' */
 
 /** Events after which a chat may use other books. @type {(keyof ST.EventTypes)[]} */
@@ -22,10 +23,31 @@ export class SharedLore {
         return open.book ? [] : this.host.booksBesideChat();
     }
 
-    /** The books that are left out of the prompt. None, unless the chat has another one to use. @param {OpenChat} open */
+    /** The books that are left out of the prompt. None, unless the chat is bound to the copy that replaces them. @param {OpenChat} open */
     leftOut({ book, metadata }) {
-        const isThere = book && this.host.knownBooks().some((known) => this.core.sameBook(known, book));
+        const isCopy = this.core.sameBook(replacingBook(metadata) ?? book, book);
+        const isThere = book && isCopy && this.host.knownBooks().some((known) => this.core.sameBook(known, book));
         return isThere ? replacedBooks(metadata).filter((name) => !this.core.sameBook(name, book)) : [];
+    }
+
+    /** A lorebook of the character that a fork without other lore would share, if there is one. @param {OpenChat} open @returns {CharactersBook | null} */
+    ofCharacter(open) {
+        const leftOut = this.leftOut(open);
+        const isElse = (/** @type {string} */ book) => [open.book, ...leftOut].some((other) => this.core.sameBook(other, book));
+        const [found] = this.host.booksBesideChat().flatMap(({ book, name, avatar }) => (avatar && !isElse(book) ? { book, name, avatar } : []));
+        return found ?? null;
+    }
+
+    /** What is always wanted for a lorebook of a character. @param {CharactersBook | null} lore @returns {CharacterLore | null} */
+    always(lore) {
+        return lore && { book: lore.book, always: this.settings.lore?.[lore.avatar]?.[lore.book] ?? null };
+    }
+
+    /** From now on, all forks of the character do the same with this lorebook. @param {CharactersBook} lore @param {LoreChoice} choice */
+    decideFor({ avatar, book }, choice) {
+        const { [avatar]: others, ...rest } = this.settings.lore ?? {};
+        this.settings.lore = { ...rest, [avatar]: { ...others, [book]: choice } };
+        this.host.saveSettings();
     }
 
     /** SillyTavern has loaded what belongs into the prompt of the open chat. @param {ST.LoadedLore} lore */

@@ -19,7 +19,7 @@ import {
     this_chid,
 } from '/script.js';
 import { branchChat, createNewBookmark } from '/scripts/bookmarks.js';
-import { extension_settings } from '/scripts/extensions.js';
+import { extension_settings, extensionNames } from '/scripts/extensions.js';
 import { deleteGroupChatByName, editGroup, groups, openGroupChat, selected_group } from '/scripts/group-chats.js';
 import { power_user } from '/scripts/power-user.js';
 import { timestampToMoment, uuidv4, waitUntilCondition } from '/scripts/utils.js';
@@ -59,7 +59,7 @@ async function post(path, body) {
         cache: 'no-cache',
     });
     if (!response.ok) {
-        throw new Error(`SillyTavern answered ${response.status} to ${path}`);
+        throw Object.assign(new Error(`SillyTavern answered ${response.status} to ${path}`), { status: response.status });
     }
     return response;
 }
@@ -346,6 +346,16 @@ export async function chatText(owner, name) {
     return (await ask('/api/chats/export', { ...whose, file, exportfilename: file, format: 'jsonl' })).result;
 }
 
+/** The same; empty if there is none. @param {Owner} owner @param {string} name */
+export async function chatTextIfAny(owner, name) {
+    return chatText(owner, name).catch((/** @type {unknown} */ error) => {
+        if (error instanceof Error && 'status' in error && error.status === 404) {
+            return '';
+        }
+        throw error;
+    });
+}
+
 /** Adds a chat to the list of its group. @param {string} id @param {string} name @param {number} [place] in the list */
 export async function listGroupChat(id, name, place = -1) {
     const group = groups.find((group) => String(group.id) === id);
@@ -561,18 +571,18 @@ export const { onShown: onBookInEditor, show: showInEditor, shownBook: bookInEdi
 /** @param {string} shown @param {string} name @param {() => boolean} isWanted */
 export const switchEditor = (shown, name, isWanted) => editor.switchTo(shown, name, { isUnsaved: () => isSaveComing(shown), isWanted });
 
-/** @param {string | undefined} book @param {BookReference['place']} place @param {string} [name] @returns {BookReference[]} */
-const reference = (book, place, name = '') => (book ? [{ book: String(book), place, name }] : []);
+/** @param {string | undefined} book @param {BookReference['place']} place @param {{name?: string, avatar?: string}} [whose] @returns {BookReference[]} */
+const reference = (book, place, { name = '', avatar } = {}) => (book ? [{ book: String(book), place, name, ...(avatar && { avatar }) }] : []);
 
 /** The books that SillyTavern loads for the open chat besides the chat's own, those of its characters first. */
 export function booksBesideChat() {
     const { members = [] } = groups.find((group) => String(group.id) === String(selected_group)) ?? {};
     const cast = selected_group ? characters.filter(({ avatar }) => members.includes(avatar)) : [characters[Number(this_chid)]].flatMap((one) => one ?? []);
     const found = [
-        ...cast.flatMap(({ name, data }) => reference(data?.extensions?.world, 'card', name)),
-        ...cast.flatMap(({ name, avatar }) => {
-            const { extraBooks = [] } = world_info?.charLore?.find((lore) => lore.name === avatar.replace(/\.[^/.]+$/, '')) ?? {};
-            return extraBooks.flatMap((book) => reference(book, 'character', name));
+        ...cast.flatMap((character) => reference(character.data?.extensions?.world, 'card', character)),
+        ...cast.flatMap((character) => {
+            const { extraBooks = [] } = world_info?.charLore?.find((lore) => lore.name === character.avatar.replace(/\.[^/.]+$/, '')) ?? {};
+            return extraBooks.flatMap((book) => reference(book, 'character', character));
         }),
         ...reference(power_user.persona_description_lorebook, 'persona'),
         ...(selected_world_info ?? []).flatMap((book) => reference(book, 'global')),
@@ -664,17 +674,23 @@ export const saveSettings = () => saveSettingsDebounced();
 /** Whether Memory Books is loaded. It copies the lorebook of a branch itself unless it finds that this was done. */
 export const hasMemoryBooks = () => [...document.scripts].some(({ src }) => /\/third-party\/[^/]*memory-?books[^/]*\//i.test(src));
 
-/** Whether Memory Books keeps a chat's memories in a book that the user chose. */
-export const choosesMemoryBook = () => Boolean(extension_settings.STMemoryBooks?.moduleSettings?.manualModeEnabled);
-
-/** Whether ST-Auto-Recap is installed. Its own click handlers would undo our fork. */
-export const hasAutoRecap = () => Boolean(extension_settings.auto_recap_memory);
+/**
+ * Whether ST-Auto-Recap is installed and enabled, even if it is not loaded yet; its settings outlive it. Its own click handlers
+ * would undo our fork.
+ */
+export function hasAutoRecap() {
+    const isOn = (/** @type {string} */ name) => /^third-party\/.*auto-?(recap|summarize)/i.test(name) && !extension_settings.disabledExtensions.includes(name);
+    return extensionNames.some(isOn) || Boolean(document.getElementById('auto_recap_memory_settings'));
+}
 
 /**
  * How many operations ST-Auto-Recap still has to run, according to its own queue: it writes them to the lorebook a
- * little later, or never if that fails. Zero if it is not running, or keeps its queue elsewhere.
+ * little later, or never if that fails. Zero if it is not running, or keeps its queue elsewhere; `null` if it is not installed.
  */
 export async function recapOperations() {
+    if (!hasAutoRecap()) {
+        return null;
+    }
     const queue = await queueOfRecap();
     try {
         return (queue?.getAllOperations() ?? []).filter(({ status }) => ['pending', 'in_progress', 'retrying'].includes(status)).length;
@@ -690,7 +706,7 @@ let recapQueue = /** @type {Promise<RecapQueue | null> | null} */ (null);
 /** The module instance that ST-Auto-Recap itself uses. Its script may be loaded after ours. */
 function queueOfRecap() {
     const script = recapQueue ? null : [...document.scripts].find(({ src }) => /\/third-party\/[^/]*auto-?(recap|summarize)[^/]*\//i.test(src));
-    if (script && hasAutoRecap()) {
+    if (script) {
         recapQueue = import(new URL('operationQueue.js', script.src).href).catch(() => null);
     }
     return recapQueue;

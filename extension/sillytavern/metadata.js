@@ -5,7 +5,7 @@ export function boundBook(metadata) {
     return textOrNull(metadata?.world_info);
 }
 
-/** The lorebooks that the chat's own one replaces in the prompt. @param {ST.Metadata | null | undefined} metadata */
+/** The lorebooks that the chat's own copy replaces in the prompt. @param {ST.Metadata | null | undefined} metadata */
 export function replacedBooks(metadata) {
     const names = metadata?.forklore_instead;
     return Array.isArray(names) ? names.flatMap((name) => textOrNull(name) ?? []) : [];
@@ -14,6 +14,11 @@ export function replacedBooks(metadata) {
 /** What tells this chat from one of the same name. @param {ST.Metadata} metadata */
 export function integrityOf({ integrity }) {
     return textOrNull(integrity);
+}
+
+/** The copy that replaces them; `null` if any lorebook does that the chat is bound to. @param {ST.Metadata | null | undefined} metadata */
+export function replacingBook(metadata) {
+    return textOrNull(metadata?.forklore_copy);
 }
 
 /** @param {unknown} value */

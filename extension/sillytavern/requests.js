@@ -1,9 +1,9 @@
 // The requests that SillyTavern's page sends to its server, understood from their path and body alone.
 
-/** @import { Owner } from '../types.js' */
-/** @typedef {'chat-save' | 'chat-delete' | 'chat-rename' | 'book-read' | 'book-save' | 'book-delete' | 'group-delete' | 'character-delete'} RequestKind */
+/** @import { LooseFile, Owner } from '../types.js' */
+/** @typedef {'chat-save' | 'chat-delete' | 'chat-rename' | 'book-read' | 'book-save' | 'book-delete' | 'group-delete' | 'character-delete' | 'clean-up'} RequestKind */
 
-/** Requests that read, write, rename or delete something that matters to timelines. @type {Record<string, RequestKind>} */
+/** Requests that read, write, rename, delete or list something that matters to timelines. @type {Record<string, RequestKind>} */
 export const PATHS = {
     '/api/chats/save': 'chat-save',
     '/api/chats/group/save': 'chat-save',
@@ -15,11 +15,36 @@ export const PATHS = {
     '/api/worldinfo/delete': 'book-delete',
     '/api/groups/delete': 'group-delete',
     '/api/characters/delete': 'character-delete',
+    '/api/data-maid/report': 'clean-up',
 };
 
 /** @param {string} path */
 export function isGroupPath(path) {
     return path === '/api/chats/group/save' || path === '/api/chats/group/delete';
+}
+
+/**
+ * The chat that a request saves, and whether it has neither messages nor metadata.
+ * @param {string} path @param {string} text @param {string | null} group the open one: a request does not say of which group a chat is
+ * @returns {{owner: Owner, name: string, isEmpty: boolean} | null}
+ */
+export function readChatSave(path, text, group) {
+    const body = /** @type {{id?: string, file_name?: string, avatar_url?: string, chat?: ST.Line[]}} */ (JSON.parse(text));
+    const isGroup = isGroupPath(path);
+    if (!Array.isArray(body.chat) || (isGroup && !group)) {
+        return null;
+    }
+    return {
+        owner: isGroup ? { group, avatar: null } : { group: null, avatar: body.avatar_url ?? null },
+        name: stemOf(isGroup ? body.id : body.file_name),
+        isEmpty: body.chat.length <= 1 && Object.keys(body.chat[0]?.chat_metadata ?? {}).length === 0,
+    };
+}
+
+/** The lines of the chat that a request saves. @param {string} text @returns {ST.Line[]} */
+export function linesOfSave(text) {
+    const { chat } = /** @type {{chat?: ST.Line[]}} */ (JSON.parse(text));
+    return Array.isArray(chat) ? chat : [];
 }
 
 /** The request that writes a book with this text. @param {string} name @param {string} bookText */
@@ -77,4 +102,21 @@ export function readDeletion(kind, path, text) {
             ? { owner: { group: 'any', avatar: null }, chat: stemOf(body.id), withChats: false }
             : { owner: character, chat: stemOf(body.chatfile), withChats: false };
     }
+}
+
+/**
+ * Takes files out of what SillyTavern's Clean-Up lists, and offers to delete one by one or all together.
+ * @param {Response} response @param {(name: string) => boolean} isHidden
+ * @returns {Promise<{response: Response, hidden: LooseFile[]}>}
+ */
+export async function withoutFiles(response, isHidden) {
+    const found = /** @type {{report?: {files?: LooseFile[]}}} */ (await response.clone().json());
+    const { files } = found.report ?? {};
+    const hidden = Array.isArray(files) ? files.filter(({ name }) => isHidden(name)) : [];
+    if (!files || !hidden.length) {
+        return { response, hidden: [] };
+    }
+    const report = { ...found.report, files: files.filter((file) => !hidden.includes(file)) };
+    const { status, statusText } = response;
+    return { response: new Response(JSON.stringify({ ...found, report }), { status, statusText, headers: { 'Content-Type': 'application/json' } }), hidden };
 }

@@ -33,11 +33,32 @@ const BUTTON_SECONDS = 20;
 const LONG_TEXT_SECONDS = 8;
 const LONG_TEXT = 120;
 
+/** Closes each notice that a dialog of ours must not stand below. @type {Set<() => void>} */
+const notices = new Set();
+
 /**
  * A notice at the top of the page.
  * @param {ToastKind} kind @param {ToastContent} content text, or lines of text and elements @param {ToastOptions} [options]
  */
-export function toast(kind, content, { title = '', buttons = [], sticky = false, seconds: wanted, closeLabel = '' } = {}) {
+export function toast(kind, content, options = {}) {
+    const dialog = options.isState && [...document.querySelectorAll('dialog.popup[open]')].findLast((open) => !open.querySelector('#loader'));
+    if (!dialog) {
+        return showToast(kind, content, options);
+    }
+    let isWanted = true;
+    /** @type {{close: () => void} | null} */
+    let shown = null;
+    dialog.addEventListener('close', () => { shown = isWanted ? toast(kind, content, options) : null; }, { once: true });
+    return {
+        close: () => {
+            isWanted = false;
+            shown?.close();
+        },
+    };
+}
+
+/** @param {ToastKind} kind @param {ToastContent} content @param {ToastOptions} options */
+function showToast(kind, content, { title = '', buttons = [], sticky = false, seconds: wanted, closeLabel = '' }) {
     const lines = [content].flat().map((line) => line instanceof Node ? line : element('div', line));
     const body = element('div', ...lines);
     body.className = 'forklore_toast';
@@ -52,7 +73,13 @@ export function toast(kind, content, { title = '', buttons = [], sticky = false,
         closeButton: isKept,
         ...(sticky ? { timeOut: 0, extendedTimeOut: 0 } : seconds ? { timeOut: seconds * 1000 } : {}),
     });
-    const close = () => toastr.clear(shown, { force: true });
+    const close = () => {
+        notices.delete(close);
+        toastr.clear(shown, { force: true });
+    };
+    if (!sticky && kind !== 'error') {
+        notices.add(close);
+    }
     shown?.find('.toast-close-button').attr('aria-label', closeLabel || null);
     if (buttons.length) {
         body.append(toastButtons(buttons, close));
@@ -75,6 +102,18 @@ function toastButtons(/** @type {NonNullable<ToastOptions['buttons']>} */ button
     }));
     row.className = 'forklore_toast_buttons';
     return row;
+}
+
+/** Shows a note above what SillyTavern's Clean-Up lists, or none. @param {Node | null} note */
+export function noteInCleanUp(note) {
+    document.querySelectorAll('.dataMaidDialog').forEach((dialog) => {
+        dialog.querySelector('.forklore_clean_up')?.remove();
+        if (note) {
+            const line = element('small', note);
+            line.className = 'forklore_clean_up';
+            dialog.querySelector('.dataMaidPlaceholder')?.before(line);
+        }
+    });
 }
 
 /**
@@ -145,6 +184,7 @@ export async function popup(content, { wide = false, large = false, okText = nul
     }
     const controls = shown.dlg.querySelectorAll('.popup-button-custom');
     buttons.forEach(({ disabled }, index) => disabled && disable(controls[index]));
+    notices.forEach((close) => close());
     return valueOf(await shown.show());
 }
 
@@ -163,6 +203,7 @@ export async function ask(content, { value = '', okText, cancelText, placeholder
     const shown = new Popup(content, POPUP_TYPE.INPUT, value, { okButton: okText, cancelButton: cancelText, placeholder, leftAlign: true });
     shown.dlg.classList.add('forklore_popup');
     nameByHeading(shown.dlg, content);
+    notices.forEach((close) => close());
     const answer = await shown.show();
     return typeof answer === 'string' ? answer : null;
 }
@@ -206,6 +247,15 @@ export function addWandItem({ id, icon, text, run }) {
     const container = element('div', item);
     container.className = 'extension_container';
     document.getElementById('extensionsMenu')?.append(container);
+}
+
+/** A dot on items of the wand menu, or none. @param {string[]} ids @param {string} why in words; empty for none */
+export function markWandItems(ids, why) {
+    for (const id of ids) {
+        const item = document.getElementById(id);
+        item?.classList.toggle('forklore_alarm', why !== '');
+        item?.setAttribute('title', why);
+    }
 }
 
 /** Adds an item to the chat menu, after those for other chats. @param {MenuItem} item */
@@ -328,8 +378,8 @@ const FORK_CONTROLS = [
 
 /**
  * Handles clicks on SillyTavern's checkpoint and branch buttons before SillyTavern does.
- * @param {(action: {kind: ForkKind, message: number, again: () => Promise<void>, showWork: (isWorking: boolean) => void}) => boolean} listener
- *        returns `true` to keep the click from SillyTavern; `again()` passes it on later, and waits until SillyTavern is done; `showWork` is seen on the control
+ * @param {(action: {kind: ForkKind, message: number, again: () => Promise<void> | null, showWork: (isWorking: boolean) => void}) => boolean} listener
+ *        returns `true` to keep the click from SillyTavern; `again()` passes it on later, and waits until SillyTavern is done, or returns `null` if the control is gone; `showWork` is seen on the control
  */
 export function onAction(listener) {
     let isRepeated = false;
@@ -345,6 +395,9 @@ export function onAction(listener) {
             return;
         }
         const again = () => {
+            if (!target.isConnected) {
+                return null;
+            }
             isRepeated = true;
             try {
                 return press(target, control.selector, event.shiftKey);

@@ -82,6 +82,7 @@ declare namespace ST {
     }
 
     interface ExtensionSettings {
+        disabledExtensions: string[];
         [extension: string]: unknown;
     }
 
@@ -306,6 +307,7 @@ declare module '*/scripts/bookmarks.js' {
 
 declare module '*/scripts/extensions.js' {
     export const extension_settings: ST.ExtensionSettings;
+    export const extensionNames: string[];
 }
 
 declare module '*/scripts/group-chats.js' {

@@ -11,7 +11,8 @@ const NOW = '2026-11-01T10:00:00.000Z';
 
 const SAVE = { path: '/api/chats/save', open: { name: 'Main', group: false, integrity: 'one', book: 'Lore' }, lost: null };
 const SETTINGS = { whenInexact: 'ask', whenBusy: 'wait', requireScene: false };
-const UNFINISHED = { message: 0, last: 0, isWriting: false, edited: null };
+const UNFINISHED = { message: 0, last: 0, isWriting: false, edited: null, opens: true };
+const LORE = { book: 'Eldoria', always: 'own' };
 const MOMENT = { group: false, isOpen: true, bookName: 'Lore', message: 0 };
 const TIMELINE = { name: 'Main', group: null, character: 'Ada.png', metadata: { world_info: 'Lore' } };
 const REFERENCE = { book: 'Lore', place: 'persona', name: 'Me' };
@@ -20,13 +21,13 @@ const REFERENCE = { book: 'Lore', place: 'persona', name: 'Me' };
 const CALLS = [
     ['savesOpen', SAVE, [CHILD]],
     ['readSave', SAVE, [CHILD]],
-    ['saveWithoutBook', { ...SAVE, newIntegrity: 'two' }, [CHILD]],
+    ['saveWithoutBook', { ...SAVE, newIntegrity: 'two', kind: 'branch', now: NOW }, [CHILD]],
     ['fork', {
-        ...SAVE, newIntegrity: 'two', kind: 'branch', title: null, books: ['Lore'], selected: [REFERENCE], underWay: 0, hasMemoryBooks: false, now: NOW,
+        ...SAVE, newIntegrity: 'two', kind: 'branch', title: null, books: ['Lore'], selected: [REFERENCE], underWay: 0, hasMemoryBooks: false, pageBook: null, lore: LORE, now: NOW,
         settings: SETTINGS, decision: ['nearest'], choice: null,
     }, [CHILD, [], BOOK]],
     ['unfinished', UNFINISHED, []],
-    ['check', { ...UNFINISHED, parent: 'Main', group: false, isOpen: true, bookName: 'Lore', underWay: 0, settings: SETTINGS, whenReady: false }, [CHAT, BOOK]],
+    ['check', { ...UNFINISHED, parent: 'Main', group: false, isOpen: true, bookName: 'Lore', underWay: 0, settings: SETTINGS, whenReady: false, lore: LORE }, [CHAT, BOOK]],
     ['pendingWork', { metadata: {}, underWay: 0 }, [BOOK]],
     ['lore', MOMENT, [CHAT, BOOK]],
     ['momentBook', MOMENT, [CHAT, BOOK]],
@@ -112,5 +113,21 @@ test('what is no text where a name belongs is taken for its text', () => {
         assert.equal(core.isInternal(odd), false);
         assert.equal(core.sameBook(odd, 'Another'), false);
         assert.equal(typeof core.chatStem(odd), 'string');
+    }
+});
+
+test('names are compared as SillyTavern compares them, whatever letters they have', async () => {
+    const { bookKey } = await realCore();
+    const keyOf = (name) => name.toWellFormed().normalize('NFD').replace(/[\u0300-\u036f]/g, '').toLowerCase();
+    // 32 letters at once are short enough for the name of a file.
+    for (let code = 0xa0; code <= 0x10ffff; code += 32) {
+        const letters = String.fromCodePoint(...Array.from({ length: 32 }, (_, at) => code + at));
+        assert.equal(bookKey(`ΑΣ${letters}ά`), keyOf(`ΑΣ${letters}ά`), `U+${code.toString(16)}`);
+    }
+    for (const [one, other] of [['ABC', 'abc'], ['Ångström', 'A\u030angstro\u0308m'], ['ΟΔΟΣ', 'οδος'], ['İ', 'i'], ['\ud800', '\ufffd'], ['가', '\u1100\u1161']]) {
+        assert.equal(bookKey(one), bookKey(other), one);
+    }
+    for (const [one, other] of [['ß', 'ss'], ['ı', 'i'], ['Д', 'Л'], ['ﬁ', 'fi'], ['雨', '云']]) {
+        assert.notEqual(bookKey(one), bookKey(other), one);
     }
 });

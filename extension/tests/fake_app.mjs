@@ -21,6 +21,7 @@ export function finding(code, problem, values = {}) {
 export const READINESS = {
     ready: { state: 'ready', book: 'Harbour lore', entries: 34, operations: 0, sharedWith: [], hasFamily: false, reach: 'all', owner: 'Ada', selected: [] },
     waiting: { state: 'waiting', book: 'Harbour lore', entries: 34, operations: 3, sharedWith: [] },
+    paused: { state: 'paused', book: 'Harbour lore', entries: 34, operations: 2, sharedWith: [] },
     shared: {
         state: 'shared', book: 'Harbour lore', entries: 34, operations: 0,
         sharedWith: ['The harbour', `The harbour - Branch ${MARKUP}`, 'The harbour - Branch #2'], hasFamily: true,

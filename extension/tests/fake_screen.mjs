@@ -111,6 +111,8 @@ export function fakeScreen(answers = []) {
         mountPanel: (panel) => { mounted.panel = panel; },
         onChatList: () => {},
         addWandItem: (item) => { mounted.wand ??= item; },
+        markWandItems: (ids, why) => { mounted.alarm = why; },
+        noteInCleanUp: (note) => { mounted.note = note; },
         addOption: (item) => { mounted.option = item; },
         sayDate: milliseconds => new Date(milliseconds).toISOString(),
         addMessageAction: (action) => { mounted.action = action; },

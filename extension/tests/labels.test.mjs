@@ -67,18 +67,18 @@ test('the map shows labels', async () => {
 });
 
 test('a chat that may be open elsewhere, or is another one by now, is left alone', async () => {
-    const { tavern, plain, timelines, labels } = await begin();
-    const headsOf = plain.chatHeadsOf;
-    const seen = async (change) => {
-        labels.host = { ...timelines.host, chatHeadsOf: async (...asked) => (await headsOf(...asked)).map((head) => ({ ...head, ...change })) };
+    const { tavern, labels } = await begin();
+    const seen = async ({ ago, torn = '' }) => {
+        tavern.chats.get('Other').at(-1).send_date = new Date(NOW - ago).toISOString();
+        tavern.torn = torn;
         const before = JSON.stringify([...tavern.chats]);
         const result = await labels.set('Other', LABEL).then(() => 'done', (error) => error.word.code);
         assert.equal(JSON.stringify([...tavern.chats]) === before, result !== 'done');
         return result;
     };
-    assert.equal(await seen({ date: NOW - 119_000 }), 'chat-recent');
-    assert.equal(await seen({ messages: 3 }), 'chat-unreadable', 'SillyTavern leaves out lines that it cannot read');
-    assert.equal(await seen({ date: NOW - 121_000 }), 'done');
+    assert.equal(await seen({ ago: 119_000 }), 'chat-recent');
+    assert.equal(await seen({ ago: 121_000, torn: '{"mes":' }), 'chat-unreadable', 'SillyTavern leaves out lines that it cannot read');
+    assert.equal(await seen({ ago: 121_000 }), 'done');
     tavern.chats.get('Other')[0].chat_metadata.integrity = 'another';
     await assert.rejects(labels.set('Other', NONE), refused('chat-changed'));
     await assert.rejects(labels.set('Gone', LABEL), refused('chat-changed'));

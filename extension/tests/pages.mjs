@@ -125,7 +125,6 @@ export class Page {
             newSlug: () => String(server.slugs += 1).padStart(8, '0'),
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
-            choosesMemoryBook: () => false,
             writeFile: (name, text) => server.answer(() => {
                 server.files.set(name, text);
                 return name;

@@ -69,5 +69,5 @@ function source(value) {
         return '1';
     }
     // Only a word can be one of a list of words.
-    return typeof value === 'string' && !/^[a-z-]+$/.test(value) ? '"A text."' : String(JSON.stringify(value));
+    return typeof value === 'string' && !/^[a-z-]+(:\d+)?$/.test(value) ? '"A text."' : String(JSON.stringify(value));
 }

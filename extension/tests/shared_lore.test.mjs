@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { ChildSaveHandler } from '../features/fork/child_save.js';
+import { ForkBooks } from '../features/fork/fork_books.js';
+import { Forks } from '../features/fork/forks.js';
 import { Renames } from '../features/rename.js';
 import { Repairs } from '../features/repair/repairs.js';
 import { DEFAULTS } from '../features/settings.js';
@@ -11,7 +14,7 @@ import { Trash } from '../features/trash/trash.js';
 import { Tavern, realCore } from './tavern.mjs';
 
 const ELDORIA = { entries: { 0: { uid: 0, key: ['forest'], comment: 'forest', content: 'Dark.' }, 4: { uid: 4, comment: 'glade', content: 'Light.' } } };
-const REFERENCE = { book: 'Eldoria', place: 'card', name: 'Ada' };
+const REFERENCE = { book: 'Eldoria', place: 'card', name: 'Ada', avatar: 'Ada.png' };
 
 /** A chat without a book, and a character with one. */
 async function stage({ metadata = {}, settings = { isolate: true } } = {}) {
@@ -85,6 +88,8 @@ test('nothing is left out if there is nothing instead', async () => {
         return sharedLore.leftOut(host.openChat());
     };
     assert.deepEqual(await leftOut({ world_info: 'Copy', forklore_instead: ['Eldoria'] }), ['Eldoria']);
+    assert.deepEqual(await leftOut({ world_info: 'Copy', forklore_instead: ['Eldoria'], forklore_copy: 'copy' }), ['Eldoria']);
+    assert.deepEqual(await leftOut({ world_info: 'Copy', forklore_instead: ['Eldoria'], forklore_copy: 'Another' }), [], 'another book than the copy');
     assert.deepEqual(await leftOut({ forklore_instead: ['Eldoria'] }), [], 'no book');
     assert.deepEqual(await leftOut({ world_info: 'Gone', forklore_instead: ['Eldoria'] }), [], 'a book that is missing');
     assert.deepEqual(await leftOut({ world_info: 'Eldoria', forklore_instead: ['Eldoria'] }), [], 'the original itself');
@@ -135,4 +140,94 @@ test('if the original is renamed, every chat that replaces it knows the new name
     const instead = (name) => tavern.chats.get(name)[0].chat_metadata.forklore_instead;
     assert.deepEqual([instead('Main'), instead('Child'), instead('Stranger')], [['The realm'], ['Other', 'The realm'], ['Other']]);
     assert.deepEqual(tavern.log.filter(([call]) => call === 'writeChat'), [['writeChat', 'Child']]);
+});
+
+test('if the copy is renamed or gets a copy of its own, it still replaces the original', async () => {
+    const { tavern, host, core, repairs, sharedLore } = await stage();
+    await repairs.giveCopy('Eldoria');
+    const copy = tavern.open.metadata.world_info;
+    assert.equal(tavern.open.metadata.forklore_copy, copy);
+    tavern.books.set('Renamed', tavern.books.get(copy));
+    tavern.books.delete(copy);
+    await new Renames({ host, core, repairs }).bookRenamed(copy, 'Renamed');
+    assert.deepEqual([tavern.open.metadata.world_info, tavern.open.metadata.forklore_copy], ['Renamed', 'Renamed']);
+    assert.deepEqual(sharedLore.leftOut(host.openChat()), ['Eldoria']);
+    await repairs.split([{ group: null, avatar: 'Ada.png', name: 'Main' }]);
+    const { world_info: own, forklore_copy: instead } = tavern.open.metadata;
+    assert.notEqual(own, 'Renamed');
+    assert.equal(instead, own);
+});
+
+// Forks of a chat without lore of its own.
+
+/** Makes a branch as a button does, or as a script, and returns the metadata of what SillyTavern saved. */
+async function branch({ stage: { tavern, host, core, sharedLore, settings }, answer, script = false, last = 3 }) {
+    const [asked, reports] = [[], []];
+    const books = new ForkBooks({ host, core });
+    const saves = new ChildSaveHandler({
+        host, core, books, settings, ask: async () => 'live', untilReady: async () => true,
+        loreOf: (open) => sharedLore.always(sharedLore.ofCharacter(open)),
+        onForked: (report) => reports.push(report), onError: (error) => { throw error; },
+    });
+    const repairs = { requireOpenChat: () => host.openChat() };
+    const recorder = { untilFileChecked: async () => {} };
+    const forks = new Forks({ host, core, settings, events: {}, repairs, lostBook: { asRecorded: () => null }, recorder, queueWait: {}, pending: saves.pending, books, sharedLore });
+    forks.ask = async () => 'live';
+    forks.askLore = async ({ book }) => { asked.push(book); return answer; };
+    const held = tavern.childSave({ last });
+    const decision = script ? ['unattended'] : await forks.decide('branch', last, { begin: async () => {} });
+    if (decision) {
+        await forks.make(last, decision, async () => saves.handle(held, await saves.read(held)));
+    }
+    return { asked, metadata: held.sent?.chat[0].chat_metadata, codes: reports[0]?.remarks.map(({ code }) => code), forks: forks };
+}
+
+const forkStage = () => stage({ settings: { ...DEFAULTS } });
+
+test('the first fork asks about the character’s lorebook, and the branch gets its own copy', async () => {
+    const given = await forkStage();
+    const { asked, metadata, codes } = await branch({ stage: given, answer: { choice: 'own', isAlways: false } });
+    assert.deepEqual([asked, metadata.world_info, metadata.forklore_instead, metadata.forklore_copy], [['Eldoria'], 'Child - Lore', ['Eldoria'], 'Child - Lore']);
+    assert.deepEqual(given.tavern.books.get('Child - Lore').entries, ELDORIA.entries);
+    assert.deepEqual(given.tavern.books.get('Eldoria'), ELDORIA);
+    assert.equal(given.tavern.open.metadata.world_info, undefined, 'the parent stays as it is');
+    assert.ok(codes.includes('own-copy'));
+    assert.deepEqual(given.settings.lore, undefined);
+});
+
+test('who shares it has a branch without a lorebook, and who calls it off has none', async () => {
+    const shared = await branch({ stage: await forkStage(), answer: { choice: 'shared' } });
+    assert.deepEqual([shared.metadata.world_info, shared.metadata.forklore_instead, shared.codes.includes('shares-book')], [undefined, undefined, true]);
+    const cancelled = await branch({ stage: await forkStage(), answer: { choice: 'cancel', isAlways: true } });
+    assert.equal(cancelled.metadata, undefined);
+});
+
+test('what is always wanted is not asked again, and holds for scripts', async () => {
+    for (const [choice, book] of [['own', 'Child - Lore'], ['shared', undefined]]) {
+        const given = await forkStage();
+        await branch({ stage: given, answer: { choice, isAlways: true } });
+        assert.deepEqual(given.settings.lore, { 'Ada.png': { Eldoria: choice } });
+        for (const script of [false, true]) {
+            given.tavern.books.delete('Child - Lore');
+            given.tavern.chats.delete('Child');
+            const { asked, metadata } = await branch({ stage: given, answer: null, script });
+            assert.deepEqual([asked, metadata.world_info], [[], book]);
+        }
+    }
+});
+
+test('a script shares what nobody decided about, and says so', async () => {
+    const { asked, metadata, codes } = await branch({ stage: await forkStage(), script: true });
+    assert.deepEqual([asked, metadata.world_info, codes.includes('shares-book')], [[], undefined, true]);
+});
+
+test('lore of persona and of all chats is shared without a question, and so is what is left out', async () => {
+    const given = await forkStage();
+    given.tavern.beside = [{ book: 'World', place: 'global', name: '' }, { book: 'Me', place: 'persona', name: '' }];
+    const { asked, codes } = await branch({ stage: given });
+    assert.deepEqual([asked, codes.includes('shares-book')], [[], false]);
+    const { sharedLore, repairs, host } = await stage({ settings: { ...DEFAULTS } });
+    assert.equal(sharedLore.ofCharacter(host.openChat()).book, 'Eldoria');
+    await repairs.giveCopy('Eldoria');
+    assert.equal(sharedLore.ofCharacter(host.openChat()), null);
 });

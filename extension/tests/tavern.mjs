@@ -34,6 +34,8 @@ export class Tavern {
         /** The browser's storage. */
         this.stored = new Map();
         this.log = [];
+        /** What stands at the end of every chat's file, and cannot be read. */
+        this.torn = '';
         /** Names of calls that fail. */
         this.broken = new Set();
         if (book) {
@@ -48,6 +50,8 @@ export class Tavern {
         };
         this.chats.set(name, [{ chat_metadata: copy(this.open.metadata) }, ...copy(this.open.messages)]);
         this.references = [];
+        /** What ST-Auto-Recap has not run yet; `null` if it is not installed. */
+        this.recapOperations = 0;
         /** The books besides the chat's own. */
         this.beside = [];
         this.slugs = 0;
@@ -72,11 +76,10 @@ export class Tavern {
             newSlug: () => `${tavern.slugs += 1}`.padStart(8, '0'),
             kindOfFork: () => 'branch',
             hasMemoryBooks: () => false,
-            choosesMemoryBook: () => false,
             isWriting: () => false,
             editedUpTo: () => null,
             copyRecapSettings: () => {},
-            recapOperations: async () => 0,
+            recapOperations: async () => tavern.recapOperations,
             chatNames: async () => [...tavern.chats.keys()],
             chatHeads: async (whose) => tavern.heads(whose),
             allChatHeads: async () => tavern.heads({ group: null, avatar: 'Ada.png' }),
@@ -154,8 +157,13 @@ export class Tavern {
             deleteFile: async (path) => tavern.files.delete(path),
             existingFiles: async (paths) => paths.filter((path) => tavern.files.has(path)),
             looseFiles: async () => [...tavern.files].map(([path, text]) => ({ name: path.slice('/user/files/'.length), size: text.length })),
-            chatText: async (whose, name) => tavern.chats.get(name).map((line) => JSON.stringify(line)).join('\n'),
+            chatText: async (whose, name) => tavern.chatText(name),
+            chatTextIfAny: async (whose, name) => (tavern.chats.has(name) ? tavern.chatText(name) : ''),
         };
+    }
+
+    chatText(name) {
+        return [...this.chats.get(name).map((line) => JSON.stringify(line)), this.torn].filter(Boolean).join('\n');
     }
 
     heads(whose) {

@@ -46,6 +46,17 @@ test('conflicts stand in the way until each is settled', async () => {
     }
 });
 
+test('nothing is merged into a lorebook that ST-Auto-Recap has operations for', async () => {
+    const { app, tavern, entriesOf } = await edited();
+    const request = { from: { chat: 'Two' }, into: 'One', only: { 2: true } };
+    entriesOf('One')[9] = entry(9, { comment: '__operation_queue', content: '{"queue":[{"status":"pending"}],"paused":true}' });
+    tavern.log.length = 0;
+    await assert.rejects(app.bring(request), { word: { code: 'queue-paused', values: { count: 1 } } });
+    assert.deepEqual(tavern.log.filter(([name]) => name.startsWith('write')), [], 'nothing was written');
+    entriesOf('One')[9].content = '{"queue":[]}';
+    assert.deepEqual((await app.bring(request)).changed.length, 1);
+});
+
 test('the trash has the book first, then it is written, then the chat', async () => {
     const { app, tavern } = await edited();
     tavern.log.length = 0;

@@ -12,7 +12,7 @@ import { Tavern, realCore } from './tavern.mjs';
 
 function child(tavern, name, parent, { messages = 3, metadata = {}, message = 1, seal = true, book = `${name} - Lore` } = {}) {
     const forklore = seal && {
-        format: 1, kind: 'branch', parent: { chat: parent, integrity: null, message }, made: '2026-01-02T03:04:05.000Z',
+        format: 1, integrity: `slug of ${name}`, kind: 'branch', parent: { chat: parent, integrity: null, message }, made: '2026-01-02T03:04:05.000Z',
         book: { name: book, from: 'Lore', entries: 1, digest: `sha256:${'0'.repeat(64)}`, exactness: 'snapshot', as_of: 0, source: 'journal' },
         metadata: { exactness: 'live', source: 'files' }, warnings: [],
     };

@@ -105,13 +105,20 @@ test('a renamed chat is found by its children and by the message that links to i
     assert.equal(tavern.open.messages[2].extra.bookmark_link, 'New');
 });
 
-test('a book saved anew and deleted at once was renamed, and only then', async () => {
-    const { renames } = await setUp(new Tavern());
+test('a book saved under a new name and deleted at once was renamed, and only then', async () => {
+    const tavern = new Tavern();
+    const { renames } = await setUp(tavern);
     const text = '{"entries":{"0":{}}}';
-    renames.bookSaved('New', text);
+    assert.deepEqual(await Promise.all(['New', 'Lore', 'LORE'].map((name) => renames.isNewBook(name))), [true, false, false]);
+    renames.newBookSaved('New', text);
     assert.equal(await renames.renamedTo('Old', async () => text), 'New');
     assert.equal(await renames.renamedTo('Old', async () => '{"entries":{}}'), null);
     assert.equal(await renames.renamedTo('New', async () => text), null);
+    tavern.chats.set('Waiting', child({ world_info: 'New' }));
+    assert.equal(await renames.renamedTo('Old', async () => text), null, 'a chat waits for a book of that name');
+    tavern.chats.delete('Waiting');
+    tavern.books.set('New', JSON.parse(text));
+    assert.equal(await renames.renamedTo('Old', async () => text), null, 'SillyTavern lists it by now, as after a duplication');
 });
 
 test('chats follow a renamed book, seal and all', async () => {
@@ -159,4 +166,18 @@ test('a list that cannot be read for a moment is not replaced by a shorter one',
     trash.host.readFile = readFile;
     assert.deepEqual((await trash.list()).flatMap(({ books }) => books), ['First']);
     assert.equal(inTrash(tavern).length, 2, 'the file of the other is there to be found');
+});
+
+test('the trash knows the names of the books in it, also after the page was loaded anew', async () => {
+    const tavern = new Tavern();
+    const host = tavern.host();
+    const trash = new Trash({ host, settings: { ...DEFAULTS } });
+    const token = await trash.remove(['Lore'], { code: 'deleted', name: 'Main' });
+    await trash.turn;
+    const later = new Trash({ host, settings: { ...DEFAULTS } });
+    await later.prune();
+    assert.deepEqual([trash.books, later.books], [['Lore'], ['Lore']]);
+    await trash.drop(token);
+    await trash.turn;
+    assert.deepEqual(trash.books, []);
 });

@@ -222,15 +222,41 @@ test('what exists by now is not written over; it can be saved under another name
     assert.deepEqual([await app.trashList(), parts(tavern)], [[], []]);
 });
 
-test('a chat comes back although there is another lorebook in place of its own', async () => {
+test('a chat whose lorebook has lost its name to another timeline comes back with it under a free one', async () => {
+    const story = await begin(drawing(2));
+    const { app, tavern, bookOf } = story;
+    const book = bookOf('Two');
+    const own = structuredClone(tavern.books.get(book));
+    const [{ token }] = await deleteTimeline(story, 'Two');
+    tavern.books.set(book, { entries: {} });
+    const { restored, chats, blocked } = await app.undo(token);
+    assert.deepEqual([restored, chats, blocked], [[`${book} (2)`], ['Two'], []]);
+    assert.deepEqual([bookOf('Two'), tavern.books.get(book), tavern.books.get(`${book} (2)`)], [`${book} (2)`, { entries: {} }, own]);
+    assert.equal((await app.trashList()).length, 0);
+});
+
+test('what another device saves under the name while a timeline comes back is not written over', async () => {
+    const story = await begin(drawing(2));
+    const { app, tavern } = story;
+    const [{ token }] = await deleteTimeline(story, 'Two');
+    const { readChat } = app.putBack.host;
+    const phone = [{ chat_metadata: { integrity: 'of the phone' } }, { mes: 'from the phone' }];
+    app.putBack.host = { ...app.putBack.host, readChat: async (...asked) => {
+        tavern.chats.set('Two', structuredClone(phone));
+        return readChat(...asked);
+    } };
+    const { chats, blocked } = await app.undo(token);
+    assert.deepEqual([chats, blocked, tavern.chats.get('Two')], [[], ['Two'], phone]);
+});
+
+test('a chat saved under another name follows its lorebook', async () => {
     const story = await begin(drawing(2));
     const { app, tavern, bookOf } = story;
     const book = bookOf('Two');
     const [{ token }] = await deleteTimeline(story, 'Two');
     tavern.books.set(book, { entries: {} });
-    const { restored, chats, blocked } = await app.undo(token);
-    assert.deepEqual([restored, chats, blocked, tavern.books.get(book)], [[], ['Two'], [book], { entries: {} }]);
-    assert.equal((await app.trashList()).length, 1);
+    await app.saveFromTrash(token, ['Three', 'Lore of three']);
+    assert.equal(bookOf('Three'), 'Lore of three');
 });
 
 test('lines that SillyTavern cannot read stay in the trash', async () => {
@@ -306,7 +332,7 @@ test('old chats go, and the oldest ones if there are too many; lorebooks stay', 
 test('each thing says what it is, when and why it went, and from which chat', () => {
     const { rows, size } = trashView(TRASH, (date) => new Date(date).toISOString().slice(0, 10));
     assert.deepEqual(rows.map(({ title, books, why, about }) => [title, books, why, about]), [
-        ['The harbour - Branch #2', `with 1 lorebook: “${MARKUP}”`, 'Deleted timeline', '2026-11-15 · 2.1 MB'],
+        ['The harbour - Branch #2', `and its lorebook “${MARKUP}”`, 'Deleted timeline', '2026-11-15 · 2.1 MB'],
         ['Ashore', '', 'Renamed, was “… Branch #1”', '2026-11-14 · 1 KB'],
         ['Harbour lore', '', 'Replaced when the lorebook was restored to message 42 · chat “The harbour”', '2026-11-13 · 47 KB'],
         ['“One”, “Two”', '', 'clean', '2026-11-12 · 47 KB'],

@@ -37,7 +37,7 @@ test('verify answers with an array that can be piped', async () => {
     assert.equal(await run('verify'), '[]');
     app.verifyOpen = async () => ({ chat: 'c', findings: [finding('no-seal', false)] });
     assert.deepEqual(JSON.parse(await run('verify')), [{
-        chat: 'c', code: 'no-seal', problem: false, text: 'An older chat: nothing was recorded when it was created.', values: {},
+        chat: 'c', code: 'no-seal', problem: false, text: 'Nothing was recorded when it was created: before Forklore, without it, or by a fork that failed.', values: {},
     }]);
     assert.equal(JSON.parse(await run('verify', { all: 'on' })).length, 8);
 });

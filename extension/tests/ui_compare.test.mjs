@@ -187,7 +187,7 @@ test('what is empty on both sides is no difference to read about', () => {
 test('how the beginning is known is said', () => {
     const spokenAt = (side, message) => ({ name: 'Mara', text: message === 3 ? `Only ${side} has this.` : `Words of ${message}.` });
     const say = (given) => sayBeginning({ beginning: { known: true, message: 4, parting: 5, chat: 'Main', ...given }, spokenAt });
-    assert.match(say({ how: 'sealed' }), /^They diverge in “Main” at message 4, Mara: “Words of 4\.”\. Forklore recorded what both started with/);
+    assert.match(say({ how: 'sealed' }), /^They part in “Main” at message 4, Mara: “Words of 4\.”\.$/);
     assert.match(say({ how: 'recorded' }), /Both have the same record/);
     assert.match(say({ how: 'earlier' }), /message 5, Mara: “Words of 5\.”.*message 4, a little earlier/);
     assert.match(say({ how: 'sealed', chat: null }), /a chat that is missing/);

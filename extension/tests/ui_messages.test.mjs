@@ -14,6 +14,14 @@ test('a message is its number, who spoke and its first words', () => {
     assert.equal(said('The lamp turns, and nobody in the whole harbour sees that it does.'), '12, Mara: “The lamp turns, and nobody in the whole…”');
 });
 
+test('quotation marks of the words do not stand in those around them', () => {
+    assert.equal(said('"Mara? Is she alive?"'), '12, Mara: “Mara? Is she alive?”');
+    assert.equal(said('*She nods.* “You are late,” she says. "The tide is not."'), '12, Mara: “She nods. You are late, she says. The…”');
+    assert.equal(said('「灯塔」在转动'), '12, Mara: “灯塔在转动”');
+    assert.equal(firstWords('"..."'), '...');
+    assert.equal(firstWords('""'), '');
+});
+
 test('what is not known is left out', () => {
     assert.equal(said(''), '12, Mara');
     assert.equal(said('The lamp turns.', ''), '12: “The lamp turns.”');
@@ -26,7 +34,7 @@ test('what is not known is left out', () => {
 test('markup is dropped, words are not', () => {
     const words = {
         '*The lamp* **turns**,\n\n_slowly_.': 'The lamp turns, slowly.',
-        '# The quay\n> "Who is there?"\n- Iven': 'The quay "Who is there?" Iven',
+        '# The quay\n> "Who is there?"\n- Iven': 'The quay Who is there? Iven',
         '<b>The lamp</b><br>turns': 'The lamp turns',
         '<style>.lamp { color: red }</style>The lamp': 'The lamp',
         '<!-- a note -->The lamp': 'The lamp',

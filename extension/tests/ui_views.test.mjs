@@ -10,6 +10,7 @@ import { splitView } from '../ui/dialogs/shared_book.js';
 import { verifyView } from '../ui/dialogs/verification.js';
 import { isInUse, MORE_SETTINGS, panelView, SETTING_GROUPS, settingValue } from '../ui/panel/panel_view.js';
 import { forkNotice, openedNotice } from '../ui/toasts.js';
+import { sayWord } from '../ui/words.js';
 import { CLEANUP, EXACT, finding, LIVE, LORE, MARKUP, READINESS, REMARKS, REPORT, RESULTS, SETTINGS, SNAPSHOT, SPLIT, word } from './fake_app.mjs';
 import { realCore } from './tavern.mjs';
 
@@ -18,7 +19,8 @@ const actionIds = view => view.actions.map(({ id }) => id);
 test('the panel says how the open chat stands', () => {
     const view = state => panelView({ readiness: READINESS[state] });
     assert.match(view('ready').line, /“Harbour lore” \(34 entries\) belongs to this chat alone/);
-    assert.match(view('waiting').line, /3 operations left/);
+    assert.match(view('waiting').line, /is working: 3 operations left/);
+    assert.match(view('paused').line, /is paused: 2 operations left/);
     assert.match(view('shared').line, /shared with 3 other chats/);
     assert.match(view('elsewhere').line, /“Harbour lore” \(34 entries\) is also used by 1 other chat\./);
     assert.match(view('missing').line, /missing/);
@@ -39,9 +41,12 @@ test('the panel offers what helps', () => {
     const offered = (state, more = {}) => actionIds(panelView({ readiness: READINESS[state], ...more }));
     assert.deepEqual(offered('ready'), ['checkpoint']);
     assert.deepEqual(offered('waiting'), ['when-ready']);
+    assert.deepEqual(offered('paused'), ['when-ready']);
     assert.deepEqual(offered('shared'), ['split', 'checkpoint']);
     assert.deepEqual(offered('elsewhere'), ['split', 'checkpoint']);
     assert.deepEqual(offered('missing'), ['repair', 'checkpoint']);
+    assert.deepEqual(offered('no-book', { checked: { findings: [finding('book-failed', true)], when: 'opened' } }), ['repair', 'checkpoint']);
+    assert.deepEqual(offered('no-book', { checked: { findings: [finding('book-left-out', false)], when: 'opened' } }), ['checkpoint']);
     assert.deepEqual(offered('waiting', { waiting: { message: 5, kind: 'branch', operations: 1 } }), ['stop-waiting']);
     assert.equal(panelView({ readiness: READINESS['no-chat'] }).actions[0].disabled, true);
 });
@@ -79,7 +84,9 @@ test('numbers stay within their bounds, and what is no number changes nothing', 
 });
 
 test('ways to repair that are not there say why', () => {
-    const ways = repairChoices({ journal: null, recap: { message: 7 }, books: [] });
+    const ways = repairChoices({ book: 'Lore', journal: null, recap: { message: 7 }, books: [] });
+    const unbound = repairChoices({ book: null, journal: { message: 3 }, recap: null, books: ['Lore'] });
+    assert.deepEqual(unbound.map(({ value }) => value), ['journal', 'recap', 'copy', 'empty'], 'there is no link to remove');
     assert.deepEqual(ways.map(({ value, disabled }) => [value, disabled]),
         [['journal', true], ['recap', false], ['copy', true], ['empty', false], ['detach', false]]);
     assert.match(ways[0].hint, /Nothing was recorded/);
@@ -147,8 +154,22 @@ test('a fork without lore is made in silence, unless it should have some', () =>
     assert.equal(forkNotice(bare, SETTINGS), null);
     assert.equal(forkNotice({ ...bare, remarks: REMARKS }, { warnings: false }), null);
     assert.deepEqual(forkNotice({ ...bare, remarks: REMARKS }, SETTINGS), { kind: 'success', text: 'Checkpoint created.', details: `Details (${REMARKS.length})` });
-    const without = [word('without-book', { name: 'Lore' })];
-    assert.deepEqual(forkNotice({ ...bare, remarks: without }, { warnings: false }), { kind: 'warning', text: 'Checkpoint created without a lorebook.', details: 'Details' });
+    const without = [word('without-book', { name: 'Lore', why: 'busy', count: 1 })];
+    assert.deepEqual(forkNotice({ ...bare, remarks: without }, { warnings: false }), { kind: 'warning', text: 'Checkpoint created without a lorebook. The lorebook “Lore” was not copied: ST-Auto-Recap was still working, with 1 operation left.', details: 'Details' });
+    const unsure = { ...bare, kind: 'branch', part: SNAPSHOT, remarks: [word('no-book-as-of', { as_of: 42, here: false })] };
+    assert.equal(forkNotice(unsure, { warnings: false }).text, 'Branch created without a lorebook: there was none, as of message 42.');
+    assert.deepEqual([...unsure.remarks, word('no-book-as-of', { as_of: 42, here: true })].map((it) => sayWord(it)), [
+        'There was no lorebook, as of message 42.',
+        'There was no lorebook, as last seen at this message.',
+    ]);
+    const live = { ...REPORT, part: { exactness: 'live' }, remarks: [word('book-live')] };
+    assert.deepEqual([forkNotice(live, SETTINGS).kind, forkNotice(live, SETTINGS).details], ['warning', 'Details (1)']);
+    assert.deepEqual([forkNotice({ ...live, wasChosen: true }, SETTINGS).kind, forkNotice({ ...live, wasChosen: true }, SETTINGS).details], ['info', null]);
+    assert.equal(forkNotice({ ...live, wasChosen: true, remarks: REMARKS }, SETTINGS).details, `Details (${REMARKS.length})`);
+    const lore = (code, more) => forkNotice({ ...bare, ...more, remarks: [{ code, values: { name: 'Eldoria' } }] }, { warnings: false });
+    assert.deepEqual(lore('shares-book'), { kind: 'info', text: 'Checkpoint created. It shares “Eldoria”.', details: 'Details' });
+    const own = { book: { name: 'C - Lore', entries: 5 }, part: { exactness: 'live' } };
+    assert.deepEqual(lore('own-copy', own), { kind: 'success', text: 'Checkpoint created with its own copy of “Eldoria”: 5 entries.', details: 'Details' });
 });
 
 test('the details of a fork name the recaps that came along', () => {
@@ -160,7 +181,7 @@ test('the details of a fork name the recaps that came along', () => {
 test('the panel says what a chat was made of', async () => {
     const core = await realCore();
     const seal = { kind: 'checkpoint', parent: { chat: 'Main', message: 12 }, made: '2026-11-15T00:00:00.000Z', running_recap: { version: 3, count: 5, scenes: 4 }, combined_recap: { messages: 10, digest: `sha256:${'0'.repeat(64)}` } };
-    const birth = (it) => panelView({ readiness: { ...READINESS.ready, origin: originOf(core, { metadata: { forklore: it } }) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
+    const birth = (it) => panelView({ readiness: { ...READINESS.ready, origin: originOf(core, { messages: Array(1000).fill({}), metadata: { forklore: it } }) }, sayDate: (time) => new Date(time).toISOString().slice(0, 10) }).origin;
     assert.equal(birth(seal), 'Checkpoint of “Main” at message 12, created 2026-11-15, running recap version 3 (4 scenes), combined recap of 10 messages.');
     assert.equal(birth({ kind: 'branch', parent: { chat: 'Main', message: 0 }, running_recap: { version: 0, count: 1 } }), 'Branch of “Main” at message 0, running recap version 0.');
     for (const other of [undefined, null, 7, {}, { kind: 'odd', parent: { chat: 'x' } }, { kind: 'branch' }]) {
@@ -174,6 +195,9 @@ test('opening a chat says nothing unless something is wrong', () => {
     assert.equal(openedNotice([finding('book-missing', true, { name: 'B' })]).act, 'repair');
     assert.equal(openedNotice([finding('book-shared', true, { name: 'B', with: ['c'] })]).act, 'split');
     assert.equal(openedNotice([finding('damage', true)]).act, 'details');
+    const gone = finding('running-gone', true, { version: 5 });
+    assert.equal(openedNotice([gone, finding('no-seal', false)]).text, 'This chat was created with version 5 of the running recap, which is gone.');
+    assert.equal(openedNotice([gone, finding('damage', true)]).text, '2 things are wrong with this chat.');
 });
 
 test('the lore of a message: entries, what memory extensions keep, what happened since', () => {
@@ -203,6 +227,8 @@ test('what happened since a message is only told where the message is known', ()
 test('an inherited message does not call its parent’s lorebook its own', () => {
     assert.equal(loreView({ ...LORE, isInherited: true }).book, 'Inherited from the parent: 10 entries');
     assert.match(loreView(LORE).book, /^Lorebook “Harbour lore”/);
+    assert.equal(loreView({ ...LORE, part: EXACT }, String, LORE.message + 1).exactness, 'Shown as it was when the next message arrived.');
+    assert.equal(loreView({ ...LORE, part: EXACT }).exactness, 'Shown exactly as it was at this message.');
 });
 
 test('lore can be restored only if there is something to restore', () => {

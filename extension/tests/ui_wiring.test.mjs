@@ -91,15 +91,36 @@ test('when the queue is busy, the checkpoint is made when ready', async () => {
     const { app, screen, panel } = await start({ readiness: async () => READINESS.waiting });
     app.fork = async (given) => {
         app.calls.push(['fork', given]);
-        app.pendingFork = { message: 57, kind: 'checkpoint', operations: 3 };
+        app.pendingFork = { message: 57, kind: 'checkpoint', operations: 3, paused: false };
+        app.emit('waiting', app.pendingFork);
+        app.emit('changed');
         return null;
     };
     panel.all(({ tagName }) => tagName === 'button')[0].click();
     await settled();
     assert.equal(asked(app, 'fork')[0][0].whenReady, true);
-    assert.match(screen.toasts.at(-1).lines[0], /as soon as the pending work is done/);
+    assert.match(screen.toasts.at(-1).lines[0], /as soon as the pending work is done\. ST-Auto-Recap is still working: 3 operations left\./);
+    assert.match(panel.textContent, /at message 57.* will be created as soon as the pending work is done\. ST-Auto-Recap is still working: 3 operations left\./);
     screen.toasts.at(-1).options.buttons[0].run();
     assert.equal(asked(app, 'stopWaiting').length, 1);
+});
+
+test('the panel shows where the chat was forked from', async () => {
+    const origin = { kind: 'checkpoint', parent: 'Main', message: 12, made: NaN, recap: 3, scenes: 4, combined: null };
+    const { panel } = await start({ readiness: async () => ({ ...READINESS.ready, origin }) });
+    await settled();
+    assert.match(panel.textContent, /Checkpoint of “Main” at message 12.*, running recap version 3 \(4 scenes\)\./);
+});
+
+test('the settings for ST-Auto-Recap appear as soon as it does', async () => {
+    let isThere = false;
+    const { app, panel } = await start({ hasAutoRecap: () => isThere });
+    await settled();
+    const isShown = () => /Checkpoint at every scene break/.test(panel.textContent);
+    assert.equal(isShown(), false);
+    isThere = true;
+    app.emit('changed');
+    assert.equal(isShown(), true);
 });
 
 test('the panel follows the app', async () => {
@@ -132,7 +153,7 @@ test('a lorebook that is used elsewhere can be split off, without a family to sp
 
 test('a chat without its own lorebook says which one it shares, and gets a copy at a press', async () => {
     const { app, screen, panel } = await start({ readiness: async () => READINESS.common });
-    const line = `No chat lore. “Eldoria ${MARKUP}” belongs to the character, so all chats with Seraphina share it.`;
+    const line = `All chats with Seraphina share the lorebook “Eldoria ${MARKUP}”.`;
     assert.ok(panel.textContent.includes(line));
     panel.all(({ tagName }) => tagName === 'button')[0].click();
     await settled();
@@ -251,7 +272,7 @@ test('the trash is a list: put back, save under another name, delete after a que
         const press = (text, at = 0) => pressed(body, text, at);
         assert.equal(body.all((node) => node.tagName === 'li').length, TRASH.length);
         assert.match(body.textContent, /2\.2 MB in all\. Deleted timelines are kept for 30 days, up to 200 MB/);
-        assert.match(body.textContent, /Clean-Up therefore lists them/);
+        assert.match(body.textContent, /Clean-Up leaves the trash out of its list/);
         await press('Put back', 1);
         assert.deepEqual(asked(app, 'undo'), [[TRASH[1].token]]);
         await press('Save as…');
@@ -291,7 +312,7 @@ test('notices that speak of the trash lead to it, and a split or repair can be u
     const { app, screen, ui } = await start({ split: async () => ({ keeper: null, chats: [{ undo: 'a' }, { undo: 'b' }] }) }, ['ok']);
     const labels = () => screen.toasts.at(-1).options.buttons.map(({ text }) => text);
     app.emit('removed', { chat: 'C', books: ['B'], undo: 'token', isKept: true });
-    assert.deepEqual([screen.toasts.at(-1).lines[0], labels()], ['“C” is in the trash with 1 lorebook: “B”.', ['Undo', 'Trash…']]);
+    assert.deepEqual([screen.toasts.at(-1).lines[0], labels()], ['“C” and its lorebook “B” are in the trash.', ['Undo', 'Trash…']]);
     app.emit('removed', { chat: 'C', books: ['B', 'D'], undo: 'token' });
     assert.deepEqual(labels(), ['Put the lorebooks back', 'Trash…'], 'the chat itself does not come back');
     app.emit('kept', { book: 'B', kept: [{ isMine: true, token: 'token' }] });
@@ -412,12 +433,13 @@ test('a chat that needs a look can be opened from the list', async () => {
 });
 
 test('a fork that cannot be made asks, and leaving it means no', async () => {
-    const question = { obstacles: [word('queue-busy', { count: 2 })], remarks: REMARKS, part: null, topic: 'busy', choices: ['wait', 'without'] };
-    const { ui } = await start({}, [body => body.saying('Create when ready').dispatch('click'), null, body =>
-        body.all(({ tagName }) => tagName === 'button')[0].click()]);
+    const question = { obstacles: [word('queue-busy', { count: 2 })], remarks: REMARKS, part: null, topic: 'busy', choices: ['wait', 'drain', 'without'] };
+    const press = (at) => (body) => body.all(({ tagName }) => tagName === 'button')[at].click();
+    const { ui } = await start({}, [body => body.saying('Create when ready').dispatch('click'), null, press(0), press(1)]);
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'cancel');
     assert.equal(await ui.dialogs.askFork(question), 'wait');
+    assert.equal(await ui.dialogs.askFork(question), 'drain');
 });
 
 test('lore that was not recorded: it is said since when there are records', async () => {
@@ -495,7 +517,7 @@ test('notices: forks, removed books, chats that were opened', async () => {
     app.emit('opened', { chat: 'c', findings: [] });
     assert.equal(screen.toasts.length, before, 'a chat that is well is opened in silence');
     app.emit('opened', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
-    assert.deepEqual([screen.toasts.at(-1).options.sticky, screen.toasts.at(-1).options.buttons[0].text], [true, 'Repair…']);
+    assert.deepEqual([screen.toasts.at(-1).options.sticky, screen.toasts.at(-1).options.isState, screen.toasts.at(-1).options.buttons[0].text], [undefined, true, 'Repair…']);
     app.emit('checked', { chat: 'c', findings: [finding('book-missing', true, { name: 'B' })] });
     assert.notEqual(screen.toasts.at(-1).kind, 'closed', 'it is still so');
     app.emit('checked', { chat: 'c', findings: [] });

@@ -17,7 +17,7 @@ const CODES = {
     'empty-chat': {},
     'metadata-too-deep': { keys: ['variables'] },
     'queue-busy': { count: 1 },
-    'queue-unreadable': {},
+    'queue-paused': { count: 1 },
     'not-a-scene-break': { message: 5 },
     'book-missing': { name: 'B' },
     'book-unreadable': { name: 'B' },
@@ -32,7 +32,9 @@ const CODES = {
     'fields-filled': { count: 2 },
     'snapshot-of-another': { name: 'B' },
     'book-live': {},
-    'without-book': { name: 'B' },
+    'own-copy': { name: 'B' },
+    'shares-book': { name: 'B' },
+    'without-book': { name: 'B', why: 'busy', count: 2 },
     'bom-dropped': {},
     'running-dropped': { count: 1 },
     'combined-dropped': {},
@@ -84,7 +86,7 @@ test('no text is empty or has a brace left over', () => {
 });
 
 /** Names, formats, and keywords that are not translated. */
-const SAME_EVERYWHERE = /Forklore|SillyTavern|ST-Auto-Recap|JSON|BOM|CFG|pick|checkpoint|branch|ready|blocked|false|left|right|beginning|entries|ours|theirs|into|book|added|changed|removed|ST|ID|[KM]B/g;
+const SAME_EVERYWHERE = /Forklore|Memory Books|TauriTavern|SillyTavern|ST-Auto-Recap|JSON|BOM|CFG|pick|checkpoint|branch|ready|blocked|false|left|right|beginning|entries|ours|theirs|into|book|added|changed|removed|ST|ID|[KM]B/g;
 
 test('no English is left in a translation', () => {
     const texts = Object.entries(CHINESE).flatMap(([key, text]) => (typeof text === 'string' ? [[key, text]] : Object.values(text).map((form) => [key, form])));
@@ -102,6 +104,17 @@ test('every code of the core is said in our words, in every language', () => {
         }
     }
     useTranslations(english => english);
+});
+
+test('a child without a lorebook says why, in a sentence for each reason', () => {
+    const reasons = { 'busy': /still working, with 2 operations left/, 'paused': /paused, with 2 operations left/, 'not-scene-break': /not a scene break/, 'missing': /does not exist/,
+        'unreadable': /cannot be read/, 'not-known': /not recorded at this message/, 'metadata-not-known': /variables.*not recorded/, 'not-answered': /not answered/, 'chosen': /as you chose/ };
+    for (const [why, said] of Object.entries(reasons)) {
+        const sentence = sayWord({ code: 'without-book', values: { name: 'Lore', why, count: ['busy', 'paused'].includes(why) ? 2 : null } });
+        assert.match(sentence, /^The lorebook “Lore” was not copied/);
+        assert.match(sentence, said);
+    }
+    assert.equal(Object.keys(ENGLISH).filter(key => key.startsWith('word.without-book')).length, Object.keys(reasons).length);
 });
 
 test('what we do not know is said by its code', () => {

@@ -11,11 +11,7 @@ export function createActions(/** @type {Parts & {dialogs: Dialogs, toasts: Toas
         if (name === null) {
             return null;
         }
-        const report = await app.fork({ kind, message, ...(name ? { name } : {}), ...(whenReady ? { whenReady } : {}) });
-        if (!report && app.pendingFork) {
-            toasts.waiting(app.pendingFork, actions);
-        }
-        return report;
+        return app.fork({ kind, message, ...(name ? { name } : {}), ...(whenReady ? { whenReady } : {}) });
     });
 
     const checkpointName = async (/** @type {number} */ message) => {

@@ -7,7 +7,8 @@ import { createLore } from './dialogs/lore.js';
 import { mountEditorLine } from './editor_line.js';
 import { mountMarks } from './message_marks.js';
 import { firstWords } from './messages.js';
-import { mountFailure, mountPanel } from './panel/panel.js';
+import { cleanUpNote } from './dialogs/trash_list.js';
+import { mountFailure, mountPanel, mountReason } from './panel/panel.js';
 import { createTimelines } from './timelines/index.js';
 import { mountInChatList } from './timelines/label.js';
 import { createToasts } from './toasts.js';
@@ -37,6 +38,7 @@ export function startUi({ app, screen }) {
     screen.guardCommands(forkCommands({ app, toasts }));
     screen.addWandItem({ id: 'forklore_wand_trash', icon: 'fa-trash-can', text: say('trash.wand'), run: actions.showTrash });
     app.on('forked', (report) => toasts.forked(report, actions));
+    app.on('waiting', (fork) => toasts.waiting(fork, actions));
     app.on('opened', (report) => toasts.opened(report, actions));
     app.on('lost', (report) => toasts.lost(report, actions));
     app.on('common', (shared) => toasts.common(shared, actions));
@@ -44,6 +46,7 @@ export function startUi({ app, screen }) {
     app.on('removed', (report) => toasts.removed(report, actions));
     app.on('merged', (news) => toasts.merged(news));
     app.on('kept', (report) => toasts.kept(report, actions));
+    app.on('unlisted', (files) => screen.noteInCleanUp(files.count ? cleanUpNote(files, actions) : null));
     app.on('failed', (error) => toasts.failed(error));
     return { dialogs, toasts, actions, lore, panel, firstWords };
 }
@@ -52,4 +55,10 @@ export function startUi({ app, screen }) {
 export function showFailure(screen, error) {
     useTranslations(screen.translate, screen.locale());
     mountFailure(screen, error);
+}
+
+/** What is shown if Forklore does not start in this page. @param {Parts['screen']} screen @param {'windowed'} reason */
+export function showReason(screen, reason) {
+    useTranslations(screen.translate, screen.locale());
+    mountReason(screen, say(`ready.${reason}`));
 }

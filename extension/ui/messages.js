@@ -30,7 +30,8 @@ export const sayMessagesOf = (spokenAt) => (message) => sayMessage(message, spok
 
 /** The first words of a message, without markup; empty if there are none. @param {string} text */
 export function firstWords(text, columns = WORDS) {
-    const line = plain(text.slice(0, READ));
+    // The words stand in quotation marks of their own.
+    const line = plain(text.slice(0, READ)).replace(QUOTES, '').trim();
     const words = fitting(line, 'word', columns);
     if (words === line) {
         return line;
@@ -88,6 +89,7 @@ function piecesOf(text, granularity) {
     return [...segmenter.segment(text)].map(({ segment }) => segment);
 }
 
+const QUOTES = /["“”„‟«»「」『』＂]/g;
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff00-\uff60\p{Extended_Pictographic}]/u;
 const MARKS = /\p{M}/gu;
 

@@ -1,42 +1,57 @@
 /** Notices that are shown without the user asking. */
 import { sayStripped } from './dialogs/journal_removal.js';
 import { sayMessagesOf } from './messages.js';
+import { shortNames } from './names.js';
 import { wordList } from './widgets/controls.js';
-import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared } from './words.js';
+import { say, sayChats, sayCounts, sayError, sayNames, sayPartShort, sayShared, sayWord, withWork } from './words.js';
 /** @import { Act, Actions, AppEvents, BookReport, Brought, CanUndo, Finding, ForkReport, Parts, PendingFork, PutBackReport, RepairReport, RepairSource, SayMessage, SeveralArchived, SeveralDeleted, SplitPlan, StripReport, ToastContent, ToastKind, ToastOptions } from './types.js' */
 
-/** In seconds: how long a notice stays that only tells of a success. */
-const SUCCESS = 8;
+/** In seconds: how long a notice stays that asks for nothing. */
+const BRIEFLY = 8;
 
-/** The notice about a new fork: one sentence, or null if there is nothing to say. @param {ForkReport} report @param {{warnings: boolean}} settings */
-export function forkNotice({ kind, book, part, remarks, isConversion = false }, { warnings }) {
+/** The notice about a new fork: one sentence, or null if there is nothing to say. @param {ForkReport} report @param {{warnings: boolean}} settings @returns {{kind: ToastKind, text: string, details: string | null} | null} */
+export function forkNotice({ kind, book, part, remarks, isConversion = false, wasChosen = false }, { warnings }) {
     const what = isConversion ? 'group' : kind;
     const told = warnings ? remarks : [];
-    const isWithout = remarks.some(({ code }) => code === 'without-book');
-    if (!book && !isWithout && !told.length) {
+    const has = (/** @type {string} */ remark) => remarks.find(({ code }) => code === remark);
+    const without = has('without-book');
+    const isUnsure = Boolean(has('no-book-as-of'));
+    const lore = has('own-copy') ?? has('shares-book');
+    if (!book && !without && !isUnsure && !lore && !told.length) {
         return null;
     }
+    if (lore) {
+        const text = say(`notice.${what}.${lore.code}`, { ...lore.values, entries: book?.entries });
+        return { kind: book ? 'success' : 'info', text, details: say('button.details') };
+    }
     /** @type {ToastKind} */
-    const tone = isWithout || part?.exactness === 'live' ? 'warning' : 'success';
+    const tone = without ? 'warning' : !book || part?.exactness !== 'live' ? 'success' : wasChosen ? 'info' : 'warning';
     const text = book && part ? say(`notice.${what}.book`, { entries: book.entries, part: sayPartShort(part) })
-        : say(isWithout ? `notice.${what}.without` : `notice.${what}`);
-    return { kind: tone, text, details: told.length ? say('button.details.count', { count: told.length }) : say('button.details') };
+        : isUnsure && part ? say(`notice.${what}.none`, { part: sayPartShort(part) })
+            : without ? say('list.sentences', { first: say(`notice.${what}.without`), then: sayWord(without) }) : say(`notice.${what}`);
+    // The question has said it already.
+    const isSaid = tone === 'info' && told.length <= 1;
+    return { kind: tone, text, details: isSaid ? null : told.length ? say('button.details.count', { count: told.length }) : say('button.details') };
 }
 
-/** The notice when a chat was opened, only if something is wrong. @param {Finding[]} findings @returns {{text: string, act: Act} | null} */
-export function openedNotice(findings) {
+/** The notice when a chat was opened, only if something is wrong. @param {Finding[]} findings @param {string[]} [beside] names that others leave out what they share with @returns {{text: string, act: Act} | null} */
+export function openedNotice(findings, beside = []) {
     const problems = findings.filter(({ problem }) => problem);
     const of = (/** @type {string} */ code) => problems.find((found) => found.code === code);
     const missing = of('book-missing');
     if (missing) {
         return { text: say('notice.missing', missing.values), act: 'repair' };
     }
+    if (of('book-failed') || of('leaves-out-nothing')) {
+        return { text: say('notice.no-lore'), act: 'repair' };
+    }
     const shared = of('book-shared');
     if (shared) {
         const { name, with: others } = shared.values ?? {};
-        return { text: say('notice.shared', { name, with: sayChats(Array.isArray(others) ? others.map(String) : [], 2) }), act: 'split' };
+        return { text: say('notice.shared', { name, with: sayChats(Array.isArray(others) ? others.map(String) : [], 2, beside) }), act: 'split' };
     }
-    return problems.length ? { text: say('notice.problems'), act: 'details' } : null;
+    const [first, ...others] = problems;
+    return first ? { text: others.length ? say('notice.problems', { count: problems.length }) : sayWord(first), act: 'details' } : null;
 }
 
 export function createToasts(/** @type {Parts} */ { app, screen }) {
@@ -44,12 +59,16 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
     /** A message of the open chat. */
     const sayMessage = sayMessagesOf((message) => app.messageAt(message));
     const reported = new WeakSet();
+    let waitNotice = /** @type {{close: () => void} | null} */ (null);
     let commonNotice = /** @type {{close: () => void} | null} */ (null);
     let openNotice = /** @type {{close: () => void, act: Act} | null} */ (null);
 
     /** @param {ToastKind} kind @param {ToastContent} content @param {ToastOptions} [options] */
     const toast = (kind, content, options = {}) =>
         screen.toast(kind, content, { title, closeLabel: say('toast.close'), ...options });
+
+    /** Names that stand beside those in a notice: they need not say again what the open chat’s name says. */
+    const here = () => [app.open()?.name ?? []].flat();
 
     const failed = (/** @type {unknown} */ error) => {
         // The same error may reach the caller and be emitted by the app as well.
@@ -71,25 +90,27 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
         notify: (/** @type {ToastKind} */ kind, /** @type {string} */ text) => toast(kind, text),
 
         forked(/** @type {ForkReport} */ report, /** @type {Pick<Actions, 'showFork'>} */ { showFork }) {
+            waitNotice?.close();
             const notice = forkNotice(report, app.settings);
             if (notice) {
                 toast(notice.kind, notice.text, {
-                    ...(notice.kind === 'success' && { seconds: SUCCESS }),
-                    buttons: [{ text: notice.details, run: () => showFork(report) }],
+                    ...(notice.kind !== 'warning' && { seconds: BRIEFLY }),
+                    buttons: notice.details ? [{ text: notice.details, run: () => showFork(report) }] : [],
                 });
             }
         },
 
-        waiting: (/** @type {PendingFork} */ { kind }, /** @type {Pick<Actions, 'stopWaiting'>} */ { stopWaiting }) => toast('info', say(`notice.waiting.${kind}`), {
-            buttons: [{ text: say('do.stop-waiting'), run: stopWaiting }],
-        }),
+        waiting(/** @type {PendingFork} */ fork, /** @type {Pick<Actions, 'stopWaiting'>} */ { stopWaiting }) {
+            waitNotice?.close();
+            waitNotice = toast('info', withWork(say(`notice.waiting.${fork.kind}`), fork), { buttons: [{ text: say('do.stop-waiting'), run: stopWaiting }] });
+        },
 
         opened(/** @type {AppEvents['opened']} */ { findings }, /** @type {Pick<Actions, 'repair' | 'split' | 'showFindings'>} */ { repair, split, showFindings }) {
             // The previous notices were about another chat.
             openNotice?.close();
             commonNotice?.close();
             openNotice = commonNotice = null;
-            const notice = openedNotice(findings);
+            const notice = openedNotice(findings, here());
             if (!notice) {
                 return;
             }
@@ -98,19 +119,19 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
                 split: { text: say('do.split'), run: split },
                 details: { text: say('button.details'), run: () => showFindings(findings) },
             }[notice.act];
-            openNotice = { ...toast('warning', notice.text, { sticky: true, buttons: [button] }), act: notice.act };
+            openNotice = { ...toast('warning', notice.text, { isState: true, buttons: [button] }), act: notice.act };
         },
 
         /** The open chat's lorebook was deleted just now. */
         lost(/** @type {AppEvents['lost']} */ { book, canBringBack }, /** @type {Pick<Actions, 'repair' | 'bringBack'>} */ { repair, bringBack }) {
             openNotice?.close();
             const button = canBringBack ? { text: say('notice.deleted.back'), run: bringBack } : { text: say('do.repair'), run: repair };
-            openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { sticky: true, buttons: [button] }), act: 'repair' };
+            openNotice = { ...toast('warning', say('notice.deleted', { name: book }), { buttons: [button] }), act: 'repair' };
         },
 
         /** The open chat has no lorebook of its own, but uses one that many chats share. */
         common(/** @type {AppEvents['common']} */ shared, /** @type {Pick<Actions, 'giveCopy'>} */ { giveCopy }) {
-            commonNotice = toast('info', sayShared(shared), { buttons: [{ text: say('do.copy'), run: () => giveCopy(shared.book) }] });
+            commonNotice = toast('info', sayShared(shared), { isState: true, buttons: [{ text: say('do.copy'), run: () => giveCopy(shared.book) }] });
         },
 
         copied(/** @type {string} */ original, /** @type {RepairReport} */ { entries, undo }, /** @type {Pick<CanUndo, 'undo'>} */ { undo: takeBack }) {
@@ -118,7 +139,9 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
             toast('success', say('notice.copied', { entries, original }), { buttons: undo ? [{ text: say('button.undo'), run: () => void takeBack(undo) }] : [] });
         },
 
-        welcome: () => toast('info', say('notice.welcome'), { sticky: true }),
+        welcome: (/** @type {Pick<Actions, 'showTimelines'>} */ { showTimelines }) => toast('info', say('notice.welcome'), {
+            seconds: BRIEFLY, isState: true, buttons: [{ text: say('notice.welcome.show'), run: () => void showTimelines() }],
+        }),
 
         /** The open chat was verified again: closes the notice if it no longer applies. */
         checked(/** @type {AppEvents['checked']} */ { findings }) {
@@ -129,7 +152,7 @@ export function createToasts(/** @type {Parts} */ { app, screen }) {
         },
 
         removed: (/** @type {AppEvents['removed']} */ { chat, books, undo, isKept }, /** @type {CanUndo} */ can) => toast('info',
-            say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat, books: sayNames(books), count: books.length }),
+            say(!isKept ? 'notice.removed' : books.length ? 'notice.trashed.books' : 'notice.trashed', { chat: shortNames([...here(), chat], Infinity)(chat), books: sayChats(books, undefined, [...here(), chat]), count: books.length }),
             { buttons: undoButtons(can, undo, isKept ? undefined : say('notice.removed.back', { count: books.length })) }),
 
         /** Several timelines that were deleted together. */

@@ -170,7 +170,7 @@ export interface PanelView {
 }
 
 export interface Setting {
-    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks' | 'ghosts'>;
+    name: Exclude<keyof Settings, 'leftBehind' | 'toldBooks' | 'lore' | 'ghosts'>;
     type: 'checkbox' | 'select' | 'text' | 'number';
     options?: string[];
     min?: number;
@@ -358,7 +358,7 @@ export interface CardLook {
 }
 
 export interface TimelineAction {
-    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'archive' | 'unarchive' | 'rename' | 'delete';
+    id: 'open' | 'checkpoint' | 'branch' | 'lore' | 'compare' | 'split' | 'repair' | 'label' | 'archive' | 'unarchive' | 'delete';
     icon: string;
     /** Why it cannot be done. */
     reason?: string;

@@ -1,7 +1,7 @@
 /** Everything the extension says: texts by key, coded messages of the core, and how well something is known. */
 import { ENGLISH } from './english.js';
 import { shortNames } from './names.js';
-/** @import { BookReference, Part, SayMessage, Word } from './types.js' */
+/** @import { BookReference, Part, PendingFork, SayMessage, Word } from './types.js' */
 /** @typedef {Record<string, unknown>} Values */
 
 const NAMES_SHOWN = 5;
@@ -73,9 +73,9 @@ export function sayNames(names, limit = NAMES_SHOWN) {
     return left > 0 ? say('list.more', { names: joined, count: left }) : joined;
 }
 
-/** Names of chats, without what they share. @param {string[]} names @param {number} [limit] */
-export function sayChats(names, limit) {
-    return sayNames(names.map(shortNames(names, Infinity)), limit);
+/** Names of chats, without what they share. @param {string[]} names @param {number} [limit] @param {string[]} [beside] other names that they may share it with */
+export function sayChats(names, limit, beside = []) {
+    return sayNames(names.map(shortNames([...beside, ...names], Infinity)), limit);
 }
 
 /** The number of added, changed and removed entries, without zeros. @param {Record<string, number>} counts */
@@ -91,10 +91,19 @@ export function sayList(words) {
 /** The terms of one sentence; empty ones are left out. */
 export const sayTerms = (/** @type {string[]} */ terms) => terms.filter(Boolean).join(say('list.separator'));
 
+/** A sentence about a fork that waits, with what it waits for. @param {string} first @param {PendingFork} fork */
+export function withWork(first, { operations, paused }) {
+    const then = () => sayWord({ code: paused ? 'queue-paused' : 'queue-busy', values: { count: operations } });
+    return operations ? say('list.sentences', { first, then: then() }) : first;
+}
+
 /** Which lorebook a chat without its own one uses, and who shares it. @param {BookReference} shared */
 export function sayShared({ book, place, name }) {
     return say(`common.${place}`, { book, name });
 }
+
+/** Findings about a chat without its lorebook, which a repair brings back. */
+export const REPAIRABLE = ['book-missing', 'book-failed', 'book-left-out', 'leaves-out-nothing'];
 
 /** Errors that are always about the open chat. */
 const ABOUT_OPEN_CHAT = ['being-edited', 'nothing-to-restore', 'book-not-recorded'];
@@ -181,8 +190,14 @@ const VARIANTS = {
 };
 
 function keyOf(/** @type {Word} */ { code, values }) {
+    if (code === 'without-book') {
+        return `word.without-book.${values?.why}`;
+    }
     if (code === 'also-selected') {
         return `word.also-selected.${wordIn(values?.place).code}`;
+    }
+    if (code === 'no-book-as-of' && values?.here) {
+        return `word.${code}.here`;
     }
     const [name, variant] = VARIANTS[code] ?? [];
     return name && !isGiven(values?.[name]) ? `word.${code}.${variant}` : `word.${code}`;

@@ -2,10 +2,13 @@
 //! so the output is committed, and a check compares it with a build of the sources.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use wasm_bindgen_cli_support::Bindgen;
 
 #[derive(clap::Args)]
@@ -16,14 +19,19 @@ pub(crate) struct WasmArgs {
 }
 
 const COMMITTED: &str = "extension/core/pkg";
-const MAX_BYTES: usize = 830 * 1024;
+const MAX_BYTES: usize = 900 * 1024;
+const MAX_GZIPPED: usize = 400 * 1024;
 
 pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in a folder")?;
     let built = build(root)?;
-    let size = built.get("forklore_bg.wasm").map_or(0, Vec::len);
-    println!("forklore_bg.wasm: {} KB of at most {}", size / 1024, MAX_BYTES / 1024);
-    ensure!(size <= MAX_BYTES, "the wasm is larger than people should have to load");
+    let wasm = built.get("forklore_bg.wasm").context("there is no forklore_bg.wasm")?;
+    for (how, size, most) in
+        [("", wasm.len(), MAX_BYTES), (" gzipped", gzipped(wasm)?, MAX_GZIPPED)]
+    {
+        println!("forklore_bg.wasm: {} KB{how} of at most {}", size / 1024, most / 1024);
+        ensure!(size <= most, "the wasm is larger{how} than people should have to load");
+    }
     let committed = root.join(COMMITTED);
     if args.check {
         return compare(&built, &committed);
@@ -33,6 +41,14 @@ pub(crate) fn run(args: &WasmArgs) -> anyhow::Result<()> {
         std::fs::write(committed.join(name), bytes)?;
     }
     Ok(())
+}
+
+/// The bytes that SillyTavern sends to a phone on the same network: `compression()` in its
+/// `server-main.js` uses gzip with zlib's default level, and a page without HTTPS gets no Brotli.
+fn gzipped(bytes: &[u8]) -> anyhow::Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len())
 }
 
 fn build(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {

@@ -260,6 +260,9 @@ impl From<ChangeError> for CommandError {
             ChangeError::MayBeOpen { .. } => {
                 "Open another chat in SillyTavern first, or close it. If no page has it open, add --closed."
             }
+            ChangeError::Busy(_) => {
+                "Let it finish in SillyTavern. With no page open, --closed goes on without it."
+            }
             ChangeError::Cannot(CannotRepair::NoJournal(_) | CannotRepair::NoBookInJournal(_)) => {
                 "Other sources: --from recap, --from book, --from empty, --from detach."
             }

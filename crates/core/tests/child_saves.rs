@@ -2,15 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 
-use forklore_core::plan::fork::Timestamp;
+use forklore_core::finding::{Remark, WithoutBook};
+use forklore_core::plan::book_copy::NewBook;
 use forklore_core::plan::fork::child_save::{ChildSave, OpenChat, SaveContext};
 use forklore_core::plan::fork::decision::{
     Choice, Decision, ForkSettings, Step, WhenBusy, WhenInexact,
 };
+use forklore_core::plan::fork::{CharacterBook, Policy, Timestamp};
 use forklore_core::sillytavern::chat::ChatKind;
 use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request::SaveRequest;
 use forklore_core::timeline::books_named::BooksNamed;
+use forklore_core::timeline::seal::{LeftOut, Seal};
 use forklore_json::{Json, Object, Raw};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -32,6 +35,10 @@ fn body(metadata: &str) -> String {
     format!(
         r#"{{"ch_name":"Ada","file_name":"Child","id":"Child","chat":[{{"chat_metadata":{metadata},"user_name":"unused"}},{{"mes":"a","n":1.0}},{{"mes":"\ud800"}}],"avatar_url":"Ada.png"}}"#
     )
+}
+
+fn now() -> Timestamp {
+    Timestamp { iso: "2026-11-15T00:00:00.000Z".into() }
 }
 
 fn read(body: &str, kind: ChatKind) -> Option<ChildSave<'_>> {
@@ -84,14 +91,104 @@ fn a_lost_book_is_meant_rather_than_its_replacement() {
     let request = SaveRequest::read(body.as_bytes(), ChatKind::Solo).unwrap();
     let child = |lost: Option<&str>| {
         let child = ChildSave::of(request, &open(), lost.map(str::to_owned)).unwrap();
-        (child.book, child.memory_book)
+        (child.book, child.memory_books)
     };
-    assert_eq!(child(None), (Some("Lore".into()), Some("lost".into())));
+    assert_eq!(child(None), (Some("Lore".into()), vec!["lost".into()]));
     assert_eq!(
         child(Some("Lost")),
-        (Some("Lost".into()), None),
+        (Some("Lost".into()), vec![]),
         "the same book in another spelling"
     );
+}
+
+/// A save of a child without a lorebook, whose character has one: its metadata and the new book.
+fn saved_beside(book: Option<&[u8]>, policy: Policy) -> (Json, Option<NewBook>, Vec<Remark>) {
+    let open = OpenChat { book: None, ..open() };
+    let effects = r#"{"sticky":{"Eldoria.4":{"hash":1,"start":0,"end":9}}}"#;
+    let body =
+        body(&format!(r#"{{"main_chat":"Main","integrity":"j","timedWorldInfo":{effects}}}"#));
+    let request = SaveRequest::read(body.as_bytes(), ChatKind::Solo).unwrap();
+    let child = ChildSave::of(request, &open, None).unwrap();
+    let context = SaveContext {
+        kind: ForkKind::Branch,
+        books: vec!["Eldoria".into()],
+        book: None,
+        memories: Vec::new(),
+        page_book: None,
+        has_memory_books: true,
+        character_book: Some(CharacterBook {
+            name: "Eldoria".into(),
+            bytes: book.map(<[u8]>::to_vec),
+        }),
+        title: None,
+        integrity: SLUG.into(),
+        now: Timestamp { iso: "2026-11-15T00:00:00.000Z".into() },
+        policy,
+        remarks: Vec::new(),
+    };
+    let plan = child.plan(b"[]", context).unwrap().unwrap();
+    (metadata_of(&plan.body), plan.fork.book, plan.fork.remarks)
+}
+
+const ELDORIA: &[u8] =
+    br#"{"entries":{"4":{"uid":4,"comment":"glade","content":"Light."}},"x":1.0}"#;
+
+#[test]
+fn a_child_without_lore_gets_its_own_copy_of_the_characters_lorebook() {
+    let (metadata, book, remarks) = saved_beside(Some(ELDORIA), Policy::default());
+    let book = book.unwrap();
+    assert_eq!(book.name, "Child - Lore");
+    assert_eq!(metadata.get("world_info"), Some(&Json::from("Child - Lore")));
+    assert_eq!(metadata.get("forklore_instead").unwrap().stringify(), br#"["Eldoria"]"#);
+    let (copy, original) = (Json::parse(&book.bytes).unwrap(), Json::parse(ELDORIA).unwrap());
+    assert_eq!([copy.get("entries"), copy.get("x")], [original.get("entries"), original.get("x")]);
+    let from = copy.at(&["extensions", "forklore", "from", "book"]);
+    assert_eq!(from, Some(&Json::from("Eldoria")));
+    assert_eq!(metadata.at(&["forklore", "book", "from"]), Some(&Json::from("Eldoria")));
+    assert_eq!(metadata.at(&["forklore", "book", "exactness"]), Some(&Json::from("live")));
+    let effects = metadata.at(&["timedWorldInfo", "sticky"]).unwrap();
+    assert!(effects.get("Child - Lore.4").is_some(), "a running effect goes on in the copy");
+    assert_eq!(metadata.get("STMemoryBooks").and_then(|notes| notes.get("manualLorebook")), None);
+    assert!(remarks.contains(&Remark::OwnCopy("Eldoria".into())), "{remarks:?}");
+}
+
+#[test]
+fn a_child_that_shares_the_characters_lorebook_says_so() {
+    let without = Policy { leave_book: Some(WithoutBook::Chosen), ..Policy::default() };
+    for (book, policy, says) in [
+        (None, Policy::default(), true),
+        (Some(&b"no book"[..]), Policy::default(), true),
+        (Some(ELDORIA), without, false),
+    ] {
+        let (metadata, made, remarks) = saved_beside(book, policy);
+        assert_eq!([metadata.get("world_info"), metadata.get("forklore_instead")], [None, None]);
+        assert!(made.is_none());
+        assert_eq!(remarks.contains(&Remark::SharesBook("Eldoria".into())), says);
+    }
+}
+
+#[test]
+fn a_child_with_lore_of_its_own_has_nothing_to_do_with_the_characters_lorebook() {
+    let body = body(r#"{"main_chat":"Main","world_info":"Lore","integrity":"j"}"#);
+    let child = read(&body, ChatKind::Solo).unwrap();
+    let context = SaveContext {
+        kind: ForkKind::Branch,
+        books: vec!["Eldoria".into(), "Lore".into()],
+        book: Some(br#"{"entries":{}}"#),
+        memories: Vec::new(),
+        page_book: None,
+        has_memory_books: false,
+        character_book: Some(CharacterBook { name: "Eldoria".into(), bytes: Some(ELDORIA.into()) }),
+        title: None,
+        integrity: SLUG.into(),
+        now: Timestamp { iso: "2026-11-15T00:00:00.000Z".into() },
+        policy: Policy::default(),
+        remarks: Vec::new(),
+    };
+    let plan = child.plan(b"[]", context).unwrap().unwrap();
+    assert_eq!(plan.fork.book.unwrap().entries, 0);
+    assert_eq!(plan.fork.remarks, []);
+    assert_eq!(metadata_of(&plan.body).get("forklore_instead"), None);
 }
 
 /// Values that other extensions and SillyTavern might keep.
@@ -120,14 +217,14 @@ fn object(keys: &'static [&'static str]) -> impl Strategy<Value = Json> {
 fn metadata() -> impl Strategy<Value = Object> {
     let narrator = vec(object(&["lorebookName", "name"]), 0..3)
         .prop_map(|members| Json::object([("members", Json::Array(members))]));
-    let memories =
-        (object(&["manualLorebook", "manualCharacterLorebooks", "sceneStart"]), narrator).prop_map(
-            |(notes, narrator)| {
-                let mut notes = notes.as_object().unwrap().clone();
-                notes.insert("narratorMode", narrator);
-                Json::Object(notes)
-            },
-        );
+    let memories = (object(&["manualLorebook", "sceneStart"]), object(&["ada", "bo"]), narrator)
+        .prop_map(|(notes, of_characters, narrator)| {
+            let mut notes = notes.as_object().unwrap().clone();
+            notes.insert("manualCharacterLorebooks", of_characters.clone());
+            notes.insert("sidePromptLorebookOverrides", of_characters);
+            notes.insert("narratorMode", narrator);
+            Json::Object(notes)
+        });
     let places = (
         prop::option::of(prop_oneof![object(&["lorebookName", "registry", "x"]), value()]),
         prop::option::of(prop_oneof![memories, value()]),
@@ -166,14 +263,30 @@ fn expected(metadata: &Object) -> Json {
         }
     };
     remove("auto_lorebooks", &["lorebookName"]);
-    remove("STMemoryBooks", &["manualLorebook", "manualCharacterLorebooks"]);
-    let notes = after.get_mut("STMemoryBooks").and_then(Json::as_object_mut);
-    let narrator = notes.and_then(|notes| notes.get_mut("narratorMode")?.as_object_mut());
+    let Some(notes) = after.get_mut("STMemoryBooks").and_then(Json::as_object_mut) else {
+        return after.into();
+    };
+    remove_names(notes, &["manualLorebook"]);
+    for key in ["manualCharacterLorebooks", "sidePromptLorebookOverrides"] {
+        if let Some(books) = notes.get_mut(key).and_then(Json::as_object_mut) {
+            remove_names(books, &["ada", "bo"]);
+        }
+    }
+    let narrator = notes.get_mut("narratorMode").and_then(Json::as_object_mut);
     if let Some(Json::Array(members)) = narrator.and_then(|narrator| narrator.get_mut("members")) {
         let members = members.iter_mut().filter_map(Json::as_object_mut);
-        members.for_each(|member| drop(member.remove("lorebookName")));
+        members.for_each(|member| remove_names(member, &["lorebookName"]));
     }
     after.into()
+}
+
+/// Removes texts, which name books unless they are empty.
+fn remove_names(object: &mut Object, keys: &[&str]) {
+    for key in keys {
+        if object.get(key).and_then(Json::as_str).is_some_and(|name| !name.is_empty()) {
+            object.remove(key);
+        }
+    }
 }
 
 /// The books that a chat's metadata names, with the seal that ST-Auto-Recap makes.
@@ -196,14 +309,15 @@ proptest! {
         let is_text = |key: &str| metadata.get(key).is_none_or(|value| value.as_str().is_some());
         prop_assume!(is_text("integrity"));
         let text = body(&String::from_utf8(Json::Object(metadata.clone()).stringify()).unwrap());
-        let after = read(&text, ChatKind::Solo).unwrap().without_book(SLUG);
+        let after = read(&text, ChatKind::Solo).unwrap().without_book(SLUG, ForkKind::Branch, &now());
 
         let before = Raw::document(text.as_bytes()).unwrap();
         let document = Raw::document(&after).unwrap();
         let header = document.get("chat").unwrap().elements().next().unwrap();
-        let found = header.get("chat_metadata").unwrap().json().unwrap();
+        let mut found = header.get("chat_metadata").unwrap().json().unwrap();
         prop_assert_eq!(books_named(&found), Vec::<String>::new());
-        prop_assert_eq!(found.get("forklore"), None);
+        let seal = found.as_object_mut().unwrap().remove("forklore");
+        prop_assert!(seal.is_none_or(|seal| seal.get("failed") == Some(&true.into())));
         prop_assert_eq!(&found, &expected(&metadata));
         let old = before.get("chat").unwrap().elements().next().unwrap();
         prop_assert_eq!(&after[..header.range().start], &text.as_bytes()[..old.range().start]);
@@ -212,12 +326,27 @@ proptest! {
 }
 
 #[test]
+fn a_child_whose_fork_failed_knows_that_it_should_have_a_book() {
+    let inherited = r#""forklore":{"kind":"branch","parent":{"chat":"Older","message":0}}"#;
+    let sealed = |bound: &str| {
+        let text = body(&format!(r#"{{"main_chat":"Main",{bound}"integrity":"own",{inherited}}}"#));
+        let after =
+            read(&text, ChatKind::Solo).unwrap().without_book(SLUG, ForkKind::Checkpoint, &now());
+        Seal::of_chat(&metadata_of(&after), Some(2))
+    };
+    let seal = sealed(r#""world_info":"Lore","#).unwrap();
+    assert_eq!((seal.kind, &*seal.parent, seal.message), (ForkKind::Checkpoint, "Main", 1));
+    assert_eq!(seal.left_out, Some(LeftOut { name: "Lore".into(), failed: true }));
+    assert_eq!(sealed(""), None, "its parent had none");
+}
+
+#[test]
 fn notes_too_deep_to_be_read_may_name_a_book_and_are_left_out() {
     let deep = format!("{}1{}", "[".repeat(2000), "]".repeat(2000));
     let text = body(&format!(
         r#"{{"main_chat":"Main","auto_lorebooks":{{"lorebookName":"Lore","x":{deep}}},"other":{deep}}}"#
     ));
-    let after = read(&text, ChatKind::Solo).unwrap().without_book(SLUG);
+    let after = read(&text, ChatKind::Solo).unwrap().without_book(SLUG, ForkKind::Branch, &now());
     let expected = body(&format!(r#"{{"main_chat":"Main","other":{deep},"integrity":"{SLUG}"}}"#));
     assert_eq!(String::from_utf8(after).unwrap(), expected);
 }
@@ -230,7 +359,7 @@ struct Story {
     metadata: &'static str,
     book: Option<&'static str>,
     later: &'static str,
-    under_way: usize,
+    under_way: Option<usize>,
     does_work_end: bool,
     answer: &'static str,
 }
@@ -249,7 +378,7 @@ fn story() -> impl Strategy<Value = Story> {
         when_busy,
         require_scene,
     });
-    let words = select(vec![vec![], vec!["nearest"], vec!["without"], vec!["unattended"]]);
+    let words = select(vec![vec![], vec!["nearest"], vec!["without-chosen"], vec!["unattended"]]);
     let metadata = select(vec![
         r#"{"main_chat":"Main","world_info":"Lore","integrity":"j"}"#,
         r#"{"main_chat":"Main","world_info":"Lore","variables":{"a":1},"auto_lorebooks":{"lorebookName":"Lore"}}"#,
@@ -259,19 +388,11 @@ fn story() -> impl Strategy<Value = Story> {
     let book =
         select(vec![Some(r#"{"entries":{}}"#), Some(BUSY), Some(ODD), Some("no book"), None]);
     let later = select(vec!["[]", r#"[{"mes":""}]"#]);
-    let answer = select(vec!["nearest", "live", "without", "wait", "cancel"]);
-    (settings, words, metadata, book, later, 0..3_usize, any::<bool>(), answer).prop_map(
-        |(settings, words, metadata, book, later, under_way, does_work_end, answer)| Story {
-            settings,
-            words,
-            metadata,
-            book,
-            later,
-            under_way,
-            does_work_end,
-            answer,
-        },
-    )
+    let answer = select(vec!["nearest", "live", "drain", "without", "wait", "cancel"]);
+    (settings, words, metadata, book, later, prop::option::of(0..3_usize), any::<bool>(), answer)
+        .prop_map(|(settings, words, metadata, book, later, under_way, does_work_end, answer)| {
+            Story { settings, words, metadata, book, later, under_way, does_work_end, answer }
+        })
 }
 
 /// Does what the page does, and returns the metadata that is saved, how often the user was asked
@@ -287,11 +408,13 @@ fn carry_out(story: &Story) -> (Json, usize, usize) {
             kind: ForkKind::Branch,
             books: vec!["Lore".into()],
             book: book.map(str::as_bytes),
-            memories: None,
+            memories: Vec::new(),
+            page_book: None,
             has_memory_books: false,
+            character_book: None,
             title: None,
             integrity: SLUG.into(),
-            now: Timestamp { iso: "2026-11-15T00:00:00.000Z".into() },
+            now: now(),
             policy: decision.policy(story.settings, under_way),
             remarks: Vec::new(),
         };
@@ -304,14 +427,20 @@ fn carry_out(story: &Story) -> (Json, usize, usize) {
             Step::Wait(next) => {
                 decision = next;
                 if story.does_work_end {
-                    (book, under_way) = (book.map(|_| r#"{"entries":{}}"#), 0);
+                    (book, under_way) = (book.map(|_| r#"{"entries":{}}"#), Some(0));
                 }
             }
             Step::Ask(next) => {
                 asked += 1;
                 decision = next.answered(Choice::of(story.answer));
             }
-            Step::GiveUp => return (metadata_of(&child.without_book(SLUG)), asked, tries),
+            Step::GiveUp => {
+                return (
+                    metadata_of(&child.without_book(SLUG, ForkKind::Branch, &now())),
+                    asked,
+                    tries,
+                );
+            }
         }
     }
     unreachable!("the loop has no end")

@@ -260,7 +260,8 @@ fn a_fresh_child_agrees_with_its_seal() {
         integrity: "slug".into(),
         now: Timestamp { iso: String::new() },
         policy: Policy::default(),
-        memory_books: None,
+        memory_books: forklore_core::memory_books::MemoryBooksState::default(),
+        character_book: None,
         remarks: Vec::new(),
     };
     let made =

@@ -1,7 +1,10 @@
 // Answers what Node makes of the same bytes. Each input and each answer is a 32-bit length followed by
 // the bytes. For a text (mode "values") it answers whether `JSON.parse` accepts it and what
-// `JSON.stringify` returns, for a chat (mode "lines") the numbers of the lines that SillyTavern keeps.
+// `JSON.stringify` returns, for a chat (mode "lines") the numbers of the lines that SillyTavern keeps, for names with spaces
+// between them (mode "names") their keys in the page. A name with a letter that this Node does not know has no key.
 import { readFileSync, writeSync } from 'node:fs';
+
+import { folded } from '../../../extension/core/folding.js';
 
 const input = readFileSync(0);
 
@@ -36,7 +39,11 @@ function lines(text) {
     return framed(kept.map(([, number]) => number).join(' '));
 }
 
-const answer = process.argv[2] === 'lines' ? lines : values;
+function names(text) {
+    return framed(text.split(' ').map((name) => (/\p{Cn}/u.test(name) ? '' : folded(name))).join(' '));
+}
+
+const answer = { values, lines, names }[process.argv[2]];
 const out = [];
 for (let at = 0; at < input.length;) {
     const length = input.readUInt32LE(at);

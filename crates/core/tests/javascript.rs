@@ -1,9 +1,10 @@
-//! Checks JSON reading and writing against Node.
+//! Checks JSON reading and writing, and the comparison of names, against Node.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::sillytavern::folding::folded;
 use forklore_json::{Indent, Json, Raw};
 use forklore_testkit::cases::{count_from, seed_of};
 use forklore_testkit::damage::Damage;
@@ -124,4 +125,30 @@ fn the_lines_of_a_damaged_chat_are_the_ones_sillytavern_keeps() {
         let nodes = String::from_utf8_lossy(nodes);
         assert_eq!(kept.join(" "), nodes, "seed {seed}: {}", String::from_utf8_lossy(file));
     }
+}
+
+#[test]
+fn the_page_and_the_command_compare_names_alike() {
+    let every: Vec<char> = ('\0'..=char::MAX).collect();
+    // Alone, at both ends of a word with a final sigma, and between marks that have to be sorted.
+    let names = |c: &char| format!("{c} {c}ΑΣ ΑΣ{c} ΑΣ{c}Α a{c}\u{5b0}\u{323}\u{334}{c}");
+    let blocks: Vec<String> = every
+        .chunks(256)
+        .map(|block| block.iter().map(names).collect::<Vec<_>>().join(" "))
+        .collect();
+    let answers =
+        ask_node("names", &blocks.iter().map(|it| it.clone().into_bytes()).collect::<Vec<_>>());
+    assert_eq!(answers.len(), blocks.len());
+    let mut compared = 0;
+    for (block, answer) in blocks.iter().zip(&answers) {
+        let nodes = std::str::from_utf8(answer).expect("Node writes UTF-8");
+        assert_eq!(block.split(' ').count(), nodes.split(' ').count());
+        for (name, node) in
+            block.split(' ').zip(nodes.split(' ')).filter(|(_, node)| !node.is_empty())
+        {
+            assert_eq!(folded(name), node, "{name:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 1_000_000, "{compared}");
 }

@@ -171,7 +171,7 @@ pub fn moment_book(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Ans
             ("part", part.into()),
             ("book", name.map(str::to_owned).into()),
             ("metadata", metadata.clone()),
-            ("metadataPart", found.metadata.part.to_json_at(message)),
+            ("metadataPart", found.metadata.claim().to_json_at(message)),
         ]))
     };
     Ok(match &found.book {

@@ -1,10 +1,14 @@
 //! Forks: checks whether one is possible, and rewrites the request that saves the child.
 
 use forklore_core::finding::{Obstacle, Remark, Unfinished};
+use forklore_core::memory_books::NamedBook;
 use forklore_core::plan::fork::child_save::{CannotPlanSave, ChildSave, SaveContext};
-use forklore_core::plan::fork::decision::{self, Choice, Decision, ForkSettings, Step};
+use forklore_core::plan::fork::decision::{
+    self, CharacterLore, Choice, Decision, ForkSettings, Step,
+};
 use forklore_core::plan::fork::question::{Offer, Topic};
-use forklore_core::plan::fork::{self, ForkPlan, Policy, Readiness, Refusal};
+use forklore_core::plan::fork::{self, CharacterBook, ForkPlan, Policy, Readiness, Refusal};
+use forklore_core::recap::queue::PendingWork;
 use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::names::{self, NamedFile};
@@ -22,7 +26,7 @@ use crate::cleanup::place;
 
 /// What is asked about a request that saves a chat, and what else to fork it.
 const SAVE: [&str; 3] = ["path", "open", "lost"];
-const FORK: [&str; 11] = [
+const FORK: [&str; 13] = [
     "newIntegrity",
     "kind",
     "title",
@@ -30,6 +34,8 @@ const FORK: [&str; 11] = [
     "selected",
     "underWay",
     "hasMemoryBooks",
+    "pageBook",
+    "lore",
     "now",
     "settings",
     "decision",
@@ -37,9 +43,9 @@ const FORK: [&str; 11] = [
 ];
 
 /// What is asked about a message that may not be final, and what else to check it.
-const UNFINISHED: [&str; 4] = ["message", "last", "isWriting", "edited"];
-const CHECK: [&str; 7] =
-    ["parent", "group", "isOpen", "bookName", "underWay", "settings", "whenReady"];
+const UNFINISHED: [&str; 5] = ["message", "last", "isWriting", "edited", "opens"];
+const CHECK: [&str; 8] =
+    ["parent", "group", "isOpen", "bookName", "underWay", "settings", "whenReady", "lore"];
 
 /// Whether a request saves the open chat, as far as its start tells.
 #[wasm_bindgen]
@@ -82,44 +88,69 @@ pub fn read_save(ask: &[u8], body: &[u8]) -> Result<Answer, JsError> {
         answer.insert("isOfOpen", child.is_of_open);
         answer.insert("integrity", child.integrity);
         answer.insert("book", child.book);
-        answer.insert("memoryBook", child.memory_book);
+        answer.insert("memoryBooks", child.memory_books);
     }
     Ok(Answer::of(&answer.into()))
 }
 
+/// Books that the page has looked for by name.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct NamedBooks(Vec<NamedBook>);
+
+#[wasm_bindgen]
+impl NamedBooks {
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn add(&mut self, name: &[u8], bytes: Option<Vec<u8>>) {
+        self.0.push(NamedBook { name: String::from_utf8_lossy(name).into_owned(), bytes });
+    }
+}
+
 /// Rewrites the request with which the page saves a child, so that the child gets its own book.
 ///
-/// `later` is an array of the parent's messages after the child's last one. `memories` is the
-/// separate book of Memory Books' manual mode.
+/// `later` is an array of the parent's messages after the child's last one. `memories` are the
+/// other books that Memory Books names, `shared` the character's book that the child may get a
+/// copy of.
 #[wasm_bindgen]
 pub fn fork(
     ask: &[u8],
     body: &[u8],
     later: &[u8],
     book: Option<Vec<u8>>,
-    memories: Option<Vec<u8>>,
+    memories: NamedBooks,
+    shared: Option<Vec<u8>>,
 ) -> Result<Answer, JsError> {
     let ask = Ask::read(ask, &[&SAVE[..], &FORK].concat())?;
     let child = child_save(&ask, body)?;
     let (settings, decision) = (ask.settings()?, ask.decision()?);
     let selected = ask.list("selected")?.iter();
     let selected = selected.map(|reference| Ok(Remark::AlsoSelected(place(reference)?)));
+    let character_book = lore(&ask)?.map(|(name, always)| {
+        let is_own = decision.character_lore(always) == CharacterLore::Own;
+        CharacterBook { name, bytes: shared.filter(|_| is_own) }
+    });
     let context = SaveContext {
+        character_book,
         kind: ask.fork_kind()?,
         books: ask.names("books")?,
         book: book.as_deref(),
-        memories,
+        memories: memories.0,
+        page_book: ask.optional_text("pageBook")?,
         has_memory_books: ask.flag("hasMemoryBooks")?,
         title: ask.optional_text("title")?,
         integrity: ask.text("newIntegrity")?,
         now: ask.now()?,
-        policy: decision.policy(settings, ask.number("underWay")?),
+        policy: decision.policy(settings, ask.optional_number("underWay")?),
         remarks: selected.collect::<Result<_, JsError>>()?,
     };
     match child.plan(later, context).map_err(error)? {
         Ok(plan) => Ok(Answer::of(&plan_json(&plan.fork))
             .with_body(plan.body)
-            .with_memories(plan.fork.memories.map(|book| book.bytes))
+            .with_memories(plan.fork.memories.into_iter().map(|book| book.bytes).collect())
             .with_book(plan.fork.book.map(|book| book.bytes))),
         Err(refusal) => {
             let step = decision.at_save(&refusal.obstacles, settings);
@@ -128,11 +159,21 @@ pub fn fork(
     }
 }
 
+/// The character's book that a fork shares if it has no other lore, and what is always wanted for
+/// it.
+fn lore(ask: &Ask<'_>) -> Result<Option<(String, Option<CharacterLore>)>, JsError> {
+    let Some(lore) = ask.optional("lore")? else { return Ok(None) };
+    let lore = Ask::of(lore, &["book", "always"])?;
+    let always = lore.optional("always")?.map(|_| lore.word("always", CharacterLore::of));
+    Ok(Some((lore.text("book")?, always.transpose()?)))
+}
+
 /// The request that saves a child bound to no book, for the case that its fork fails.
 #[wasm_bindgen]
 pub fn save_without_book(ask: &[u8], body: &[u8]) -> Result<Vec<u8>, JsError> {
-    let ask = Ask::read(ask, &[&SAVE[..], &["newIntegrity"]].concat())?;
-    Ok(child_save(&ask, body)?.without_book(&ask.text("newIntegrity")?))
+    let ask = Ask::read(ask, &[&SAVE[..], &["newIntegrity", "kind", "now"]].concat())?;
+    let (integrity, kind, now) = (ask.text("newIntegrity")?, ask.fork_kind()?, ask.now()?);
+    Ok(child_save(&ask, body)?.without_book(&integrity, kind, &now))
 }
 
 fn child_save<'a>(ask: &Ask<'_>, body: &'a [u8]) -> Result<ChildSave<'a>, JsError> {
@@ -157,8 +198,11 @@ fn plan_json(plan: &ForkPlan<'_>) -> Json {
         Json::object([("name", book.name.as_str().into()), ("entries", book.entries.into())])
     });
     report.insert("book", book);
-    report.insert("memories", plan.memories.as_ref().map(|book| book.name.as_str()));
-    let part = plan.seal.book.as_ref().map(|sealed| sealed.part.to_json_at(plan.message));
+    let part = plan.seal.book.as_ref().map(|sealed| sealed.part).or(plan.seal.no_book);
+    let part = part.map(|part| part.to_json_at(plan.message));
+    let memories = plan.memories.iter().map(|book| book.name.as_str());
+    report.insert("memories", memories.collect::<Vec<_>>());
+    report.insert("unread", plan.unread.iter().map(String::as_str).collect::<Vec<_>>());
     report.insert("part", part);
     report.insert("metadata", plan.seal.metadata.to_json_at(plan.message));
     let recap = plan.seal.running_recap.as_ref().map(|recap| {
@@ -225,7 +269,7 @@ pub fn unfinished(ask: &[u8]) -> Result<Answer, JsError> {
 fn unfinished_of(ask: &Ask<'_>) -> Result<Vec<Unfinished>, JsError> {
     let (message, last) = (ask.number("message")?, ask.number("last")?);
     let (is_writing, edited) = (ask.flag("isWriting")?, ask.optional_number("edited")?);
-    Ok(Unfinished::of(message, last, is_writing, edited))
+    Ok(Unfinished::of(message, last, is_writing, edited, ask.flag("opens")?))
 }
 
 /// Checks whether the chat can be forked at this message, and how exact the fork would be.
@@ -238,13 +282,15 @@ pub fn check(ask: &[u8], chat: &[u8], book: Option<Vec<u8>>) -> Result<Answer, J
     let name = ask.text("parent")?;
     let parent = BoundChat { name: &name, chat: &chat, bound: &bound, past: None };
     let settings = ask.settings()?;
-    let policy = Decision::default().policy(settings, ask.number("underWay")?);
+    let policy = Decision::default().policy(settings, ask.optional_number("underWay")?);
     let policy = Policy { today: ask.today()?, ..policy };
     let found = fork::check(parent, ask.number("message")?, policy);
     let unfinished = unfinished_of(&ask)?;
     let when_ready = ask.flag("whenReady")?;
     let step = decision::before_fork(&found.obstacles, &unfinished, settings, when_ready);
     let mut answer = step_json(Some(step));
+    let asks_for_lore = lore(&ask)?.is_some_and(|(_, always)| always.is_none());
+    answer.insert("asksForLore", asks_for_lore && found.has_no_lore());
     write_readiness(&found, &unfinished, settings, &mut answer);
     Ok(Answer::of(&answer.into()))
 }
@@ -259,11 +305,12 @@ fn write_readiness(
     let obstacles = obstacles.chain(unfinished.iter().map(diagnostics::to_json));
     let moment = readiness.moment.as_ref();
     let book = moment.and_then(|moment| match &moment.book {
-        BookThen::Known { part, .. } => Some(*part),
-        BookThen::None(_) | BookThen::Unknown => None,
+        BookThen::Known { part, .. } | BookThen::None(part) => Some(*part),
+        BookThen::Unknown => None,
     });
-    let metadata = moment.map(|moment| moment.metadata.part);
-    let part = if decision::is_about_metadata(&readiness.obstacles) { metadata } else { book };
+    let metadata = moment.map(|moment| moment.metadata.claim());
+    let asked = moment.map(|moment| moment.metadata.part);
+    let part = if decision::is_about_metadata(&readiness.obstacles) { asked } else { book };
     let known = part.map(|part| part.exactness);
     write_question(&readiness.obstacles, unfinished, known, settings, answer);
     let json = |part: Option<Knowledge>| {
@@ -284,8 +331,13 @@ fn write_readiness(
 pub fn pending_work(ask: &[u8], book: &[u8]) -> Result<Answer, JsError> {
     let ask = Ask::read(ask, &["metadata", "underWay"])?;
     let book = Book::read(book).ok();
-    let under_way = ask.number("underWay")?;
-    let work = fork::pending_work(ask.member("metadata")?, book.as_ref(), under_way);
-    let operations = work.operations().into();
-    Ok(Answer::of(&Json::object([("busy", work.is_pending().into()), ("operations", operations)])))
+    let metadata = ask.member("metadata")?;
+    let work = ask.optional_number("underWay")?.map_or_else(PendingWork::default, |under_way| {
+        fork::pending_work(metadata, book.as_ref(), under_way)
+    });
+    Ok(Answer::of(&Json::object([
+        ("busy", work.is_pending().into()),
+        ("paused", work.is_paused.into()),
+        ("operations", work.operations().into()),
+    ])))
 }

@@ -10,6 +10,18 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::boundary::answer::Answer;
 use crate::boundary::ask::{Ask, chat_file};
 
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen(raw_module = "../folding.js")]
+extern "C" {
+    fn folded(name: &str) -> String;
+}
+
+#[cfg(target_arch = "wasm32")]
+#[wasm_bindgen(start)]
+fn start() {
+    forklore_core::sillytavern::folding::use_page(folded);
+}
+
 /// A free name for the book that belongs to a chat.
 #[wasm_bindgen]
 pub fn name_for_book(ask: &[u8]) -> Result<String, JsError> {

@@ -77,20 +77,25 @@ impl<'a> Indexed<'a> {
         let Some(given) = record else {
             let chat = ChatFacts::indexed(0, Json::Null);
             let head = Head { header: HeaderState::NotRead, chat, date: None, recaps: Vec::new() };
-            return Ok(Self { timeline: Timeline::of(home, name, &Json::Null), head, record });
+            return Ok(Self {
+                timeline: Timeline::of(home, name, &Json::Null, None),
+                head,
+                record,
+            });
         };
         let given = Ask::data(given);
         let metadata = given.member("metadata")?;
+        let messages = given.count("messages")?;
         let head = Head {
             header: match metadata {
                 Json::Null => HeaderState::Unreadable,
                 _ => HeaderState::Read,
             },
-            chat: ChatFacts::indexed(given.count("messages")?, metadata.clone()),
+            chat: ChatFacts::indexed(messages, metadata.clone()),
             date: given.member("date")?.as_f64(),
             recaps: given.list("own")?.to_vec(),
         };
-        Ok(Self { timeline: Timeline::of(home, name, metadata), head, record })
+        Ok(Self { timeline: Timeline::of(home, name, metadata, Some(messages)), head, record })
     }
 }
 
@@ -162,8 +167,9 @@ pub fn index_records(heads: &[u8]) -> Result<Answer, JsError> {
         let head = Ask::of(head, &["name", "metadata", "messages"])?;
         let metadata = head.member("metadata")?;
         let home = Home::Character(String::new());
-        let timeline = Timeline::of(home, head.text("name")?, metadata);
-        let facts = ChatFacts::loaded(head.count("messages")?, metadata.clone());
+        let messages = head.count("messages")?;
+        let timeline = Timeline::of(home, head.text("name")?, metadata, Some(messages));
+        let facts = ChatFacts::loaded(messages, metadata.clone());
         let own = diagnostics::list(&recap_findings(&facts, &timeline), diagnostics::finding);
         let kept = metadata.as_object().map(|_| family::header(metadata));
         Ok(Json::object([("metadata", Json::from(kept)), ("own", own)]))
@@ -205,16 +211,18 @@ pub fn book_fate(ask: &[u8]) -> Result<Answer, JsError> {
     ])))
 }
 
-/// Where a chat was forked from, according to its seal; `null` if it was not forked by Forklore.
+/// Where a chat with this many messages was forked from, according to its seal; `null` if it was not
+/// forked by Forklore.
 #[wasm_bindgen]
-pub fn origin(metadata: &[u8]) -> Result<Answer, JsError> {
-    let origin = Seal::read(&ask::json(metadata)?).map(|seal| {
+pub fn origin(metadata: &[u8], messages: usize) -> Result<Answer, JsError> {
+    let origin = Seal::of_chat(&ask::json(metadata)?, Some(messages)).map(|seal| {
         let recap = seal.running_recap.as_ref();
         Json::object([
             ("kind", Json::from(seal.kind.word())),
             ("parent", seal.parent.into()),
             ("message", seal.message.into()),
             ("made", seal.made.into()),
+            ("leftOut", seal.left_out.map(|left_out| left_out.name).into()),
             ("recap", recap.and_then(|recap| recap.version).into()),
             ("scenes", recap.and_then(|recap| recap.scenes).into()),
             ("combined", seal.combined_recap.map(|combined| combined.messages).into()),

@@ -71,7 +71,7 @@ pub(crate) const TIMELINE: [&str; 4] = ["name", "group", "character", "metadata"
 
 pub(crate) fn timelines_of(asked: &[Ask<'_>]) -> Result<Vec<Timeline>, JsError> {
     let of = |asked: &Ask<'_>| {
-        Ok(Timeline::of(asked.home()?, asked.text("name")?, asked.member("metadata")?))
+        Ok(Timeline::of(asked.home()?, asked.text("name")?, asked.member("metadata")?, None))
     };
     asked.iter().map(of).collect()
 }

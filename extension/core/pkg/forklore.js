@@ -1,3 +1,6 @@
+import { folded } from '../folding.js';
+
+
 export class Answer {
     static __wrap(ptr) {
         const obj = Object.create(Answer.prototype);
@@ -42,7 +45,7 @@ export class Answer {
         return v1;
     }
     /**
-     * The copy of the separate book of Memory Books to write. Can be taken once.
+     * The next copy of a book of Memory Books to write.
      * @returns {Uint8Array | undefined}
      */
     take_memories() {
@@ -241,6 +244,47 @@ export class Journal {
     }
 }
 if (Symbol.dispose) Journal.prototype[Symbol.dispose] = Journal.prototype.free;
+
+/**
+ * Books that the page has looked for by name.
+ */
+export class NamedBooks {
+    __destroy_into_raw() {
+        const ptr = this.__wbg_ptr;
+        this.__wbg_ptr = 0;
+        NamedBooksFinalization.unregister(this);
+        return ptr;
+    }
+    free() {
+        const ptr = this.__destroy_into_raw();
+        wasm.__wbg_namedbooks_free(ptr, 0);
+    }
+    /**
+     * @param {Uint8Array | number[]} name
+     * @param {Uint8Array | number[] | null} [bytes]
+     */
+    add(name, bytes) {
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passArray8ToWasm0(name, wasm.__wbindgen_malloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = isLikeNone(bytes) ? 0 : passArray8ToWasm0(bytes, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        wasm.namedbooks_add(this.__wbg_ptr, ptr0, len0, ptr1, len1);
+    }
+    constructor() {
+        const ret = wasm.namedbooks_new();
+        this.__wbg_ptr = ret;
+        NamedBooksFinalization.register(this, this.__wbg_ptr, this);
+        return this;
+    }
+}
+if (Symbol.dispose) NamedBooks.prototype[Symbol.dispose] = NamedBooks.prototype.free;
 
 export class PageGuard {
     __destroy_into_raw() {
@@ -615,17 +659,19 @@ export function compare(ask, base, left, right) {
 /**
  * Rewrites the request with which the page saves a child, so that the child gets its own book.
  *
- * `later` is an array of the parent's messages after the child's last one. `memories` is the
- * separate book of Memory Books' manual mode.
+ * `later` is an array of the parent's messages after the child's last one. `memories` are the
+ * other books that Memory Books names, `shared` the character's book that the child may get a
+ * copy of.
  * @param {Uint8Array | number[]} ask
  * @param {Uint8Array | number[]} body
  * @param {Uint8Array | number[]} later
- * @param {Uint8Array | number[] | null} [book]
- * @param {Uint8Array | number[] | null} [memories]
+ * @param {Uint8Array | number[] | null | undefined} book
+ * @param {NamedBooks} memories
+ * @param {Uint8Array | number[] | null} [shared]
  * @returns {Answer}
  */
-export function fork(ask, body, later, book, memories) {
-    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4;
+export function fork(ask, body, later, book, memories, shared) {
+    let ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, ptr5, len5;
     try {
         ptr0 = passArray8ToWasm0(ask, wasm.__wbindgen_malloc);
         len0 = WASM_VECTOR_LEN;
@@ -635,17 +681,20 @@ export function fork(ask, body, later, book, memories) {
         len2 = WASM_VECTOR_LEN;
         ptr3 = isLikeNone(book) ? 0 : passArray8ToWasm0(book, wasm.__wbindgen_malloc);
         len3 = WASM_VECTOR_LEN;
-        ptr4 = isLikeNone(memories) ? 0 : passArray8ToWasm0(memories, wasm.__wbindgen_malloc);
-        len4 = WASM_VECTOR_LEN;
+        _assertClass(memories, NamedBooks);
+        ptr4 = memories.__destroy_into_raw();
+        ptr5 = isLikeNone(shared) ? 0 : passArray8ToWasm0(shared, wasm.__wbindgen_malloc);
+        len5 = WASM_VECTOR_LEN;
     } catch (e) {
-        if (ptr4) { wasm.__wbindgen_free(ptr4, len4 * 1, 1); }
+        if (ptr5) { wasm.__wbindgen_free(ptr5, len5 * 1, 1); }
+        if (ptr4) wasm.__wbg_namedbooks_free(ptr4, 1);
         if (ptr3) { wasm.__wbindgen_free(ptr3, len3 * 1, 1); }
         if (ptr2) { wasm.__wbindgen_free(ptr2, len2 * 1, 1); }
         if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
         if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
         throw e;
     }
-    const ret = wasm.fork(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, len4);
+    const ret = wasm.fork(ptr0, len0, ptr1, len1, ptr2, len2, ptr3, len3, ptr4, ptr5, len5);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -916,14 +965,17 @@ export function name_for_chat(ask) {
 }
 
 /**
- * Where a chat was forked from, according to its seal; `null` if it was not forked by Forklore.
+ * Where a chat with this many messages was forked from, according to its seal; `null` if it was not
+ * forked by Forklore.
  * @param {Uint8Array | number[]} metadata
+ * @param {number} messages
  * @returns {Answer}
  */
-export function origin(metadata) {
+export function origin(metadata, messages) {
+    const val2 = +messages;
     const ptr0 = passArray8ToWasm0(metadata, wasm.__wbindgen_malloc);
     const len0 = WASM_VECTOR_LEN;
-    const ret = wasm.origin(ptr0, len0);
+    const ret = wasm.origin(ptr0, len0, val2);
     if (ret[2]) {
         throw takeFromExternrefTable0(ret[1]);
     }
@@ -1156,6 +1208,10 @@ export function split_off(ask) {
     return Answer.__wrap(ret[0]);
 }
 
+export function start() {
+    wasm.start();
+}
+
 /**
  * The timelines called `names`, from their `records` in an index (`null` if there is none), as they
  * are displayed. `known` lists the books that exist; `books` are those of them that were read, as
@@ -1255,6 +1311,13 @@ function __wbg_get_imports() {
         __wbg___wbindgen_throw_4c88d8bf264fd984: function(arg0, arg1) {
             throw new Error(getStringFromWasm0(arg0, arg1));
         },
+        __wbg_folded_92e3262db2c96c11: function(arg0, arg1, arg2) {
+            const ret = folded(getStringFromWasm0(arg1, arg2));
+            const ptr1 = passStringToWasm0(ret, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            const len1 = WASM_VECTOR_LEN;
+            getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 1, len1, true);
+            getDataViewMemory0().setInt32((arg0 >>> 0) + 4 * 0, ptr1, true);
+        },
         __wbindgen_init_externref_table: function() {
             const table = wasm.__wbindgen_externrefs;
             table.set(0, undefined);
@@ -1276,13 +1339,30 @@ const AnswerFinalization = (typeof FinalizationRegistry === 'undefined')
 const JournalFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_journal_free(ptr, 1));
+const NamedBooksFinalization = (typeof FinalizationRegistry === 'undefined')
+    ? { register: () => {}, unregister: () => {} }
+    : new FinalizationRegistry(ptr => wasm.__wbg_namedbooks_free(ptr, 1));
 const PageGuardFinalization = (typeof FinalizationRegistry === 'undefined')
     ? { register: () => {}, unregister: () => {} }
     : new FinalizationRegistry(ptr => wasm.__wbg_pageguard_free(ptr, 1));
 
+function _assertClass(instance, klass) {
+    if (!(instance instanceof klass)) {
+        throw new Error(`expected instance of ${klass.name}`);
+    }
+}
+
 function getArrayU8FromWasm0(ptr, len) {
     ptr = ptr >>> 0;
     return getUint8ArrayMemory0().subarray(ptr / 1, ptr / 1 + len);
+}
+
+let cachedDataViewMemory0 = null;
+function getDataViewMemory0() {
+    if (cachedDataViewMemory0 === null || cachedDataViewMemory0.buffer.detached === true || (cachedDataViewMemory0.buffer.detached === undefined && cachedDataViewMemory0.buffer !== wasm.memory.buffer)) {
+        cachedDataViewMemory0 = new DataView(wasm.memory.buffer);
+    }
+    return cachedDataViewMemory0;
 }
 
 function getStringFromWasm0(ptr, len) {
@@ -1401,6 +1481,7 @@ function __wbg_finalize_init(instance, module) {
     wasmInstance = instance;
     wasm = instance.exports;
     wasmModule = module;
+    cachedDataViewMemory0 = null;
     cachedUint32ArrayMemory0 = null;
     cachedUint8ArrayMemory0 = null;
     wasm.__wbindgen_start();

@@ -3,6 +3,8 @@
 import { entriesOf } from '../../core/core.js';
 import { bytesText } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
+import { editsOf } from '../chat_change.js';
+import { refuseBusy } from '../repair/busy.js';
 import { shown, shownBeginning } from './comparison.js';
 /** @import { BookChange, Brought, Conflict, Core, Host, MergePlan, MergeRequest, MergeStep, StalePlan, WantedEntries } from '../../types.js' */
 /** @import { Repairs } from '../repair/repairs.js' */
@@ -11,13 +13,12 @@ import { shown, shownBeginning } from './comparison.js';
 /** @typedef {{ours: SideWithBook, theirs: SideWithBook, beginning: Base}} Sides */
 /** @typedef {StalePlan | (Brought & {text?: string})} Outcome with the text that was written */
 /** @typedef {(book: string, step: () => Promise<Outcome>) => Promise<Outcome>} Exclusively runs a step while no other tab writes the book */
-/** @typedef {{before: ST.Metadata, after: ST.Metadata}} ChangedKeys of a chat's metadata, with their values */
 
 /** Two plans with the same outline are the same plan. @param {Pick<MergePlan, 'steps' | 'conflicts' | 'kept' | 'twins'>} plan */
 const outline = ({ steps, conflicts, kept, twins }) => JSON.stringify([steps, conflicts, kept, twins]);
 
 export class TimelineMerge {
-    /** @param {{host: Pick<Host, 'openChat' | 'untilSaved'>, core: Core, repairs: Repairs, comparison: Comparison, exclusively?: Exclusively}} parts */
+    /** @param {{host: Pick<Host, 'openChat' | 'recapOperations' | 'untilSaved'>, core: Core, repairs: Repairs, comparison: Comparison, exclusively?: Exclusively}} parts */
     constructor({ host, core, repairs, comparison, exclusively = (book, step) => step() }) {
         this.host = host;
         this.core = core;
@@ -83,7 +84,9 @@ export class TimelineMerge {
             changes: value.changes,
             words: (before, after) => this.core.words(before, after),
         };
-        return { ours, bytes: book, changed: changedKeys(ours.metadata, value.metadata ?? {}), plan };
+        const { messages } = ours.chat;
+        const edits = editsOf({ metadata: ours.metadata, messages }, { metadata: { ...ours.metadata, ...value.metadata } });
+        return { ours, bytes: book, edits, plan };
     }
 
     /**
@@ -116,7 +119,7 @@ export class TimelineMerge {
     }
 
     /** @param {MergeRequest} request @param {ReturnType<TimelineMerge['planFrom']>} found @param {boolean} isSeen @returns {Promise<Outcome>} */
-    async applyPlan({ from, into, otherwise = null }, { ours, bytes, changed, plan }, isSeen) {
+    async applyPlan({ from, into, otherwise = null }, { ours, bytes, edits, plan }, isSeen) {
         // Local changes are only overwritten if the user agreed to it.
         const written = plan.isByHand && !isSeen && !otherwise ? plan.steps.filter(({ what }) => what !== 'add') : [];
         const count = plan.conflicts.filter(({ settled }) => !settled).length + written.length;
@@ -128,18 +131,11 @@ export class TimelineMerge {
         if (!plan.changes) {
             return done;
         }
+        await refuseBusy(this, ours);
         const text = bytesText(bytes);
         /** @type {BookChange} */
-        const change = {
-            book: { name: ours.bookName },
-            bytes,
-            replaces: true,
-            // SillyTavern may have changed other keys in the meantime.
-            get metadata() {
-                return changed && { ...ours.chat.metadata, ...changed.after };
-            },
-        };
-        await this.repairs.applyKept(change, ours.chat, { code: 'merge', from: from.chat }, { isOpen: ours.isOpen });
+        const change = { book: { name: ours.bookName }, bytes, replaces: true, edits };
+        await this.repairs.applyKept(change, ours.chat, { code: 'merge', from: from.chat });
         return { ...done, undo: change.undo ?? null, text };
     }
 }
@@ -160,11 +156,4 @@ function requireBook(side, code) {
 function wholeEntries(book, uids) {
     const found = Object.entries(entriesOf(book)).filter(([, entry]) => uids.includes(entry?.uid));
     return Object.fromEntries(found.map(([key]) => [key, true]));
-}
-
-/** The metadata keys that a plan changes. @param {ST.Metadata} metadata @param {ST.Metadata} wanted @returns {ChangedKeys | null} */
-function changedKeys(metadata, wanted) {
-    const keys = Object.keys(wanted).filter((key) => JSON.stringify(metadata[key]) !== JSON.stringify(wanted[key]));
-    const of = (/** @type {ST.Metadata} */ value) => Object.fromEntries(keys.map((key) => [key, structuredClone(value[key])]));
-    return keys.length ? { before: of(metadata), after: of(wanted) } : null;
 }

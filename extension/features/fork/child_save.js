@@ -1,15 +1,17 @@
 // Holds back the request that saves a new child until the child has a book of its own.
 
 import { slimMessage } from '../../core/chat.js';
-import { timeNow } from '../../core/core.js';
+import { entriesOf, timeNow } from '../../core/core.js';
 import { bytesText, sameJson, textBytes } from '../../core/json.js';
-import { bookSave } from '../../sillytavern/requests.js';
+import { wordError } from '../../core/word_error.js';
+import { bookSave, linesOfSave } from '../../sillytavern/requests.js';
+import { isSameMessage } from '../chat_change.js';
 import { forkSettings, nameFrom } from '../settings.js';
 import { PendingForks } from './pending_forks.js';
 /**
- * @import { Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
+ * @import { CharacterLore, Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
  * @import { HeldRequest } from '../../sillytavern/tap.js'
- * @import { Core, ForkChoice, ForkQuestion, ForkReport, Host, OpenChat, Owner, Settings } from '../../types.js'
+ * @import { Core, ForkChoice, ForkKind, ForkQuestion, ForkReport, Host, OpenChat, Owner, Settings } from '../../types.js'
  * @import { DecidedFork } from './pending_forks.js'
  */
 
@@ -19,8 +21,14 @@ const START = 4096;
 /**
  * @typedef {SaveOfChild & {owner: Owner, open: OpenChat, ask: SaveAsk, body: Uint8Array}} HeldChild
  * @typedef {{kind: 'other', name?: string, owner: Owner}} HeldOther
- * @typedef {{report: ForkMade, body: Uint8Array, book?: Uint8Array, memories?: Uint8Array}} PlannedFork
+ * @typedef {{report: ForkMade, body: Uint8Array, book?: Uint8Array, memories?: Uint8Array[]}} PlannedFork
  */
+
+/** The books that a fork makes. @param {PlannedFork} fork */
+function booksOf({ report, book, memories = [] }) {
+    const made = [{ name: report.book?.name, bytes: book }, ...report.memories.map((name, at) => ({ name, bytes: memories[at] }))];
+    return made.flatMap(({ name, bytes }) => (name !== undefined && bytes ? [{ name, bytes }] : []));
+}
 
 export class ChildSaveHandler {
     /**
@@ -28,24 +36,32 @@ export class ChildSaveHandler {
      * @param {Host} parts.host @param {Core} parts.core @param {Settings} parts.settings
      * @param {import('./fork_books.js').ForkBooks} parts.books
      * @param {(question: ForkQuestion) => Promise<ForkChoice | 'cancel'>} parts.ask
-     * @param {() => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
+     * @param {(open: OpenChat) => CharacterLore | null} [parts.loreOf] a lorebook of the character that a fork may share
+     * @param {(kind: ForkKind, message: number) => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
+     * @param {() => string[]} [parts.trashed] the names of lorebooks that may be put back
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
      * @param {(report: ForkReport) => void} parts.onForked
      * @param {(error: unknown) => void} parts.onError
      */
-    constructor({ host, core, settings, books, ask, untilReady, untilFileChecked = async () => {}, lost = () => null, onForked, onError }) {
+    constructor({ host, core, settings, books, ask, loreOf = () => null, untilReady, untilFileChecked = async () => {}, trashed = () => [], lost = () => null, onForked, onError }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
         this.forkBooks = books;
         this.ask = ask;
+        this.loreOf = loreOf;
         this.untilReady = untilReady;
         this.untilFileChecked = untilFileChecked;
+        this.trashed = trashed;
         this.lost = lost;
         this.onForked = onForked;
         this.onError = onError;
         this.pending = new PendingForks();
+        /** The last child whose save is handled: the next one waits for it. @type {Promise<unknown>} */
+        this.turn = Promise.resolve();
+        /** The names of the children whose saves have not been answered. @type {string[]} */
+        this.unanswered = [];
         /** The first words of a message. Set by the user interface. */
         this.firstWords = (/** @type {string} */ text) => text;
     }
@@ -68,11 +84,25 @@ export class ChildSaveHandler {
         return save.kind === 'other' || !open ? { kind: 'other', name: save.name, owner } : { ...save, owner, open, ask, body };
     }
 
-    /** Handles a request that saves a chat other than the open one. @param {HeldRequest} held @param {HeldOther | HeldChild} save */
+    /** Handles a request that saves a chat other than the open one; one child after the other. @param {HeldRequest} held @param {HeldOther | HeldChild} save */
     async handle(held, save) {
         if (save.kind === 'other' || !this.settings.isolate) {
             return held.send();
         }
+        const name = JSON.stringify([save.owner, (save.stem ?? save.name).toLowerCase()]);
+        const isSecond = this.unanswered.includes(name);
+        this.unanswered.push(name);
+        const mine = this.turn.catch(() => {}).then(() => this.handleChild(held, save, isSecond));
+        this.turn = mine;
+        try {
+            return await mine;
+        } finally {
+            this.unanswered.splice(this.unanswered.indexOf(name), 1);
+        }
+    }
+
+    /** @param {HeldRequest} held @param {HeldChild} save @param {boolean} isSecond whether another save of this name came before it was answered */
+    async handleChild(held, save, isSecond) {
         /** @type {PlannedFork} */
         let fork;
         /** @type {DecidedFork} */
@@ -81,24 +111,26 @@ export class ChildSaveHandler {
             const books = this.books(save);
             // An error is handled where the promise is awaited.
             books.catch(() => {});
-            if (await this.existsAlready(save)) {
+            const there = await this.existing(save);
+            if (there && save.integrity && there[0]?.chat_metadata?.integrity === save.integrity) {
+                // It is saved again.
                 return held.send();
+            }
+            // SillyTavern numbers branches itself, so that nobody wants two of one name.
+            if (there && (isSecond || this.host.kindOfFork(save.name) === 'branch')) {
+                return this.answerTwin(held, save, there);
             }
             pending = this.pending.take(save);
             fork = await this.plan(save, pending.decision, books);
             this.forkBooks.forget();
-            if (fork.book && fork.report.book) {
-                await this.writeBook(fork.report.book.name, fork.book, { isOpenedNext: fork.report.kind === 'branch' });
-            }
-            if (fork.memories && fork.report.memories) {
-                await this.writeBook(fork.report.memories, fork.memories);
+            for (const { name, bytes } of booksOf(fork)) {
+                await this.writeBook(name, bytes, { isOpenedNext: fork.report.kind === 'branch' && name === fork.report.book?.name });
             }
         } catch (error) {
             this.onError(Object.assign(error instanceof Error ? error : new Error(String(error)), { leftWithout: save.name }));
             return this.sendWithoutBook(held, save);
         }
-        const books = [fork.report.book?.name, fork.report.memories].filter((name) => name != null);
-        const refreshed = books.length ? this.refreshBooks() : null;
+        const refreshed = booksOf(fork).length ? this.refreshBooks() : null;
         const response = await held.send(bytesText(fork.body));
         if (fork.report.kind !== 'branch' || !response.ok) {
             // SillyTavern lists the book of a branch while it opens the branch.
@@ -108,33 +140,41 @@ export class ChildSaveHandler {
         if (response.ok) {
             this.onForked(fork.report);
         } else {
-            await this.takeBack(books, save);
+            await this.takeBack(fork, save);
         }
         return response;
+    }
+
+    /**
+     * Answers a save whose child was made by another one a moment ago. If that is the same fork, it is done; otherwise the name is taken, and
+     * nothing is written.
+     * @param {HeldRequest} held @param {HeldChild} save @param {ST.Line[]} there the other child
+     */
+    async answerTwin(held, save, there) {
+        const [, ...messages] = linesOfSave(await held.text());
+        if (messages.length === there.length - 1 && messages.every((message, at) => isSameMessage(there[at + 1], message))) {
+            return new Response('{"ok":true}', { headers: { 'content-type': 'application/json' } });
+        }
+        this.onError(wordError('name-taken', { name: save.name }));
+        return new Response('{}', { status: 409, statusText: 'A chat of this name exists' });
     }
 
     /** Better no book than the parent's, and better no child than one with the parent's book. @param {HeldRequest} held @param {HeldChild} save */
     async sendWithoutBook(held, save) {
         try {
-            return held.send(bytesText(this.core.saveWithoutBook({ ...save.ask, newIntegrity: this.host.newSlug() }, save.body)));
+            return held.send(bytesText(this.core.saveWithoutBook({ ...save.ask, newIntegrity: this.host.newSlug(), kind: this.host.kindOfFork(save.name), ...timeNow() }, save.body)));
         } catch (error) {
             this.onError(error);
             return new Response('{}', { status: 500, statusText: 'Forklore held this chat back' });
         }
     }
 
-    /** Whether this is an existing child that is saved again. @param {HeldChild} save */
-    async existsAlready(save) {
-        if (!save.integrity) {
-            return false;
-        }
-        const names = await this.host.chatNames(save.owner);
+    /** The lines of the chat that has the child's name already. @param {HeldChild} save @returns {Promise<ST.Line[] | null>} */
+    async existing(save) {
         // A group lists a new chat before it is saved.
-        if (!save.group && !names.some((name) => name === save.name || name === save.stem)) {
-            return false;
-        }
-        const [header] = await this.host.readChat(save.owner, save.name);
-        return header?.chat_metadata?.integrity === save.integrity;
+        const isListed = save.group || (await this.host.chatNames(save.owner)).some((name) => name === save.name || name === save.stem);
+        const lines = isListed ? await this.host.readChat(save.owner, save.name) : [];
+        return lines.length ? lines : null;
     }
 
     /**
@@ -145,33 +185,43 @@ export class ChildSaveHandler {
         const later = await this.laterMessages(save);
         /** @type {ForkAsk['choice']} */
         let choice = null;
+        const lore = save.isOfOpen ? this.loreOf(save.open) : null;
+        const wantsOwn = lore && (decision.includes('own') || lore.always === 'own');
+        const shared = wantsOwn ? await this.host.readBook(lore.book) : undefined;
         for (;;) {
             const { names, book, memories } = await current;
             const ask = {
                 ...save.ask,
                 kind: this.host.kindOfFork(save.name),
                 title: this.titleFor(save),
-                books: names,
+                books: [...names, ...this.trashed()],
                 newIntegrity: this.host.newSlug(),
                 selected: this.alsoSelected(save.book),
                 underWay: await this.host.recapOperations(),
                 hasMemoryBooks: this.host.hasMemoryBooks(),
+                pageBook: this.otherCopy(save, book),
+                lore,
                 ...timeNow(),
                 settings: forkSettings(this.settings),
                 decision,
                 choice,
             };
-            const answer = this.core.fork(ask, save.body, later, book, memories);
+            const answer = this.core.fork(ask, save.body, later, book, memories, shared);
+            if (answer.body && answer.value.unread.length > 0) {
+                // At that message, Memory Books named other books than today.
+                current = this.books(save, [...memories.map(({ name }) => name), ...answer.value.unread]);
+                continue;
+            }
             if (answer.body) {
                 const { value, ...files } = answer;
-                return { report: { ...value, isConversion: save.kind === 'conversion' }, ...files };
+                return { report: { ...value, book: this.shown(value.book, files.book), isConversion: save.kind === 'conversion', wasChosen: decision.includes('nearest') }, ...files };
             }
             const { step, decision: next, ...question } = answer.value;
             if (step === 'stop') {
                 throw new Error(`${save.name} could not be given a lorebook of its own`);
             }
             if (step === 'wait') {
-                await this.untilReady();
+                await this.untilReady(ask.kind, save.messages - 1);
             }
             choice = step === 'ask' ? await this.ask(question) : null;
             decision = next;
@@ -180,11 +230,24 @@ export class ChildSaveHandler {
         }
     }
 
-    /** The names of all books, and the contents of the parent's. @param {HeldChild} save */
-    async books({ book: bound, memoryBook }) {
-        const memoriesOf = this.host.choosesMemoryBook() ? memoryBook : null;
-        const [{ names, book }, memories] = await Promise.all([this.forkBooks.read(bound), memoriesOf ? this.host.readBook(memoriesOf) : undefined]);
-        return { names, book, memories: this.forkBooks.isAmong(names, memoriesOf) ? memories : undefined };
+    /** Without the entries that a memory extension keeps for itself. @param {ForkMade['book']} made @param {Uint8Array | undefined} bytes */
+    shown(made, bytes) {
+        const shown = made && bytes ? Object.values(entriesOf(bytes)).filter((entry) => !this.core.isInternal(String(entry?.comment ?? ''))) : [];
+        return made && { ...made, entries: shown.length };
+    }
+
+    /** The names of all books, and the contents of the parent's. @param {HeldChild} save @param {string[]} [named] by Memory Books */
+    async books({ book: bound, memoryBooks }, named = memoryBooks) {
+        const { names, book } = await this.forkBooks.read(bound);
+        const read = async (/** @type {string} */ name) =>
+            ({ name, bytes: this.forkBooks.isAmong(names, name) ? await this.host.readBook(name) : undefined });
+        return { names, book, memories: await Promise.all(named.map(read)) };
+    }
+
+    /** The page's copy of the parent's book, if it is not what the file holds. @param {HeldChild} save @param {Uint8Array} [file] */
+    otherCopy({ isOfOpen, book }, file) {
+        const own = isOfOpen && book && file ? this.host.cachedBookText(book) : undefined;
+        return file && own !== undefined && !sameJson(own, bytesText(file)) ? own : null;
     }
 
     /** The parent's messages after the child's last one. @param {HeldChild} save */
@@ -222,7 +285,7 @@ export class ChildSaveHandler {
         await this.host.writeBook(bookSave(name, text));
         const written = isOpenedNext ? await this.host.loadBook(name) : bytesText(await this.host.readBook(name));
         if (written === undefined || !sameJson(written, text)) {
-            throw new Error(`the lorebook ${JSON.stringify(name)} was not written as it should be`);
+            throw new Error(`the lorebook ${JSON.stringify(name)} could not be saved`);
         }
     }
 
@@ -235,24 +298,27 @@ export class ChildSaveHandler {
         }
     }
 
-    /** Deletes the books of a child that was not saved. @param {string[]} books @param {HeldChild} save */
-    async takeBack(books, save) {
+    /** Deletes the books of a child that was not saved, unless something uses or has changed them meanwhile. @param {PlannedFork} fork @param {HeldChild} save */
+    async takeBack(fork, save) {
+        const made = booksOf(fork);
+        const names = made.map(({ name }) => name);
+        if (!names.length) {
+            return;
+        }
         try {
-            for (const book of books) {
-                if (!(await this.isBoundTo(book, save))) {
-                    await this.host.deleteBook(book);
+            const heads = await this.host.allChatHeads();
+            // A group's new chat is not listed yet.
+            const [header] = await this.host.readChat(save.owner, save.name);
+            const used = [...heads.map(({ metadata }) => metadata), header?.chat_metadata].flatMap((metadata) => this.core.booksNamed(metadata ?? {}).own);
+            for (const { name, bytes } of made) {
+                const isFree = !used.some((other) => this.core.sameBook(other, name));
+                if (isFree && sameJson(bytesText(await this.host.readBook(name)), bytesText(bytes))) {
+                    await this.host.deleteBook(name);
                 }
             }
         } catch (error) {
             this.onError(error);
         }
-        await this.refreshBooks(...books);
-    }
-
-    /** Whether the existing chat of this name uses the book: another page may have made the same fork first. @param {string} book @param {HeldChild} save */
-    async isBoundTo(book, save) {
-        const [header] = await this.host.readChat(save.owner, save.name);
-        const names = this.core.booksNamed(header?.chat_metadata ?? {}).own;
-        return names.some((name) => this.core.sameBook(name, book));
+        await this.refreshBooks(...names);
     }
 }

@@ -1,12 +1,12 @@
 // Removes the journal from all chats, one by one.
 
-import { readToChange } from '../closed_chat.js';
+import { changeChat } from '../chat_change.js';
 /** @import { AllChats, ChatId, Core, Host, StripReport, Word, WordError } from '../../types.js' */
 
 export class JournalRemoval {
     /**
      * @param {object} parts
-     * @param {Pick<Host, 'chatHeadsOf' | 'chatNames' | 'openChat' | 'owners' | 'readChat' | 'writeChat'>} parts.host
+     * @param {Pick<Host, 'chatNames' | 'owners'> & import('../chat_change.js').ChangeHost} parts.host
      * @param {Pick<Core, 'chatStem'>} parts.core
      * @param {() => Promise<number>} parts.stripOpen how many records the open chat had
      * @param {() => string[]} [parts.leftBehind] avatars of characters that were deleted without their chats
@@ -67,20 +67,18 @@ export class JournalRemoval {
         if (open?.group === group && open.avatar === avatar && [open.name, this.core.chatStem(open.name)].includes(name)) {
             return this.stripOpen();
         }
-        const lines = await this.host.readChat(owner, name);
-        if (lines.length > 0 && !lines.some(hasRecord)) {
+        if (!(await this.host.chatTextIfAny(owner, name))) {
+            // A group can list a chat that has no file.
             return 0;
         }
-        if (lines.length === 0 && !(await this.host.chatHeadsOf(owner, [name]))[0]?.messages) {
-            return 0;
-        }
-        const { header, messages } = await readToChange(this.host, owner, name, this.now());
-        const carriers = messages.filter(hasRecord);
-        carriers.forEach((message) => delete message.forklore);
-        if (carriers.length) {
-            await this.host.writeChat(owner, name, [header, ...messages]);
-        }
-        return carriers.length;
+        let count = 0;
+        await changeChat(this.host, { ...owner, name }, ({ messages }) => {
+            const carriers = messages.filter(hasRecord);
+            carriers.forEach((message) => delete message.forklore);
+            count = carriers.length;
+            return count > 0;
+        }, { notSince: this.now() });
+        return count;
     }
 }
 

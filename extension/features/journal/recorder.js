@@ -53,10 +53,14 @@ export class Recorder {
         this.last = undefined;
         this.isScheduled = false;
         this.isFileCheckScheduled = false;
-        /** Whether a record has changed since the last save. */
-        this.isUnsaved = false;
-        /** Whether the records were brought up to date for the save that is being sent. */
-        this.isWrittenOut = false;
+        /** How often records have changed. */
+        this.changes = 0;
+        /** How many of these changes are in the chat's file. */
+        this.saved = 0;
+    }
+
+    get isUnsaved() {
+        return this.saved < this.changes;
     }
 
     /** A chat was opened, or the chat was closed. */
@@ -73,7 +77,7 @@ export class Recorder {
             }),
         };
         this.length = 0;
-        this.isUnsaved = false;
+        this.saved = this.changes;
         this.files.markStale();
         this.installHooks();
         this.schedule();
@@ -157,7 +161,6 @@ export class Recorder {
     }
 
     saveSoon() {
-        this.isUnsaved = true;
         this.host.saveChatSoon(() => this.isUnsaved);
     }
 
@@ -228,6 +231,7 @@ export class Recorder {
             }, putOnce);
             this.files.markStale();
             if (isSeen) {
+                this.changes += 1;
                 this.rememberEnd(open.messages);
             }
             this.scheduleFileCheck();
@@ -260,7 +264,7 @@ export class Recorder {
             this.rememberEnd(open.messages);
             const isTouched = Boolean(open.book) && open.current.isBookStale;
             const { changed } = open.current.journal.sync(open.messages, { ...this.bookNow(open, { isFresh }), isTouched, metadata: open.metadata });
-            this.isUnsaved ||= changed;
+            this.changes += Number(changed);
             return changed;
         }) ?? false;
     }
@@ -379,6 +383,7 @@ export class Recorder {
         this.guarded(() => {
             const isPages = this.files.matchesPage(book, text);
             const { changed } = current.journal.fileChecked(book, text, { isPages, arrived });
+            this.changes += Number(changed);
             // If saving would take long, the next save includes it.
             if (changed && isSmall(messages)) {
                 this.saveSoon();
@@ -391,37 +396,47 @@ export class Recorder {
         if (open) {
             watchArrivals(open.messages, (put) => this.arriving(put), () => this.messageMayHaveArrived());
         }
+        // It may be any code that serializes the chat, not only SillyTavern's save.
         this.host.beforeWritingOut((message) => {
             if (this.chat()?.messages[0] === message) {
                 this.sync();
-                this.isWrittenOut = true;
-                this.isUnsaved = false;
             }
         });
     }
 
     /**
      * The body of a save of the open chat, with the current records.
-     * @param {string} text @returns {string | undefined} `undefined` if nothing has to be changed
+     * @param {string} body
+     * @returns {{body?: string, saved: number}} `body`: only if it has to be changed; `saved`: the changes that the save
+     *     contains, for `chatSaved`
      */
-    withRecords(text) {
-        const wasHooked = this.isWrittenOut;
-        this.isWrittenOut = false;
-        if (wasHooked || !this.sync()) {
-            return undefined;
-        }
+    withRecords(body) {
+        this.sync();
         const open = this.chat();
-        const body = JSON.parse(text);
-        if (!open || !hasLines(body) || body.chat.length !== open.messages.length + 1) {
-            return undefined;
+        const { changes } = this;
+        if (!open || !this.isUnsaved || hasRecords(body, open.messages)) {
+            return { saved: changes };
         }
-        body.chat.slice(1).forEach((line, index) => {
+        const { saved } = this;
+        const save = JSON.parse(body);
+        // A record describes the metadata of the same moment.
+        const isCurrent = hasLines(save) && save.chat.length === open.messages.length + 1
+            && sameJson(JSON.stringify(save.chat[0]?.chat_metadata ?? null), JSON.stringify(open.metadata));
+        if (!isCurrent) {
+            return { saved };
+        }
+        save.chat.slice(1).forEach((line, index) => {
             const record = open.messages[index]?.forklore;
             if (record !== undefined) {
                 line.forklore = record;
             }
         });
-        return JSON.stringify(body);
+        return { body: JSON.stringify(save), saved: changes };
+    }
+
+    /** A save of the open chat has succeeded. @param {number} saved the changes that it contained */
+    chatSaved(saved) {
+        this.saved = Math.max(this.saved, saved);
     }
 
     /**
@@ -446,6 +461,20 @@ export class Recorder {
             return null;
         }
     }
+}
+
+/** Whether the text of a chat contains the records that its messages carry now. @param {string} text @param {ST.Message[]} messages */
+function hasRecords(text, messages) {
+    let end = 0;
+    return messages.every((message) => {
+        if (!message?.forklore) {
+            return true;
+        }
+        const record = `"forklore":${JSON.stringify(message.forklore)}`;
+        const start = text.indexOf(record, end);
+        end = start + record.length;
+        return start >= 0;
+    });
 }
 
 /** Whether this is the body of a save of a chat. @param {unknown} body @returns {body is {chat: ST.Line[]}} */

@@ -1,19 +1,20 @@
-// Repair, split and restore: the core makes a plan, and this applies it, to the open chat in the page and to others
-// through SillyTavern's own requests. The book is written first, then the chat; what is replaced goes to the trash
-// before that.
+// Repair, split and restore: the core makes a plan, and this applies it. The book is written first, then the chat; what is
+// replaced goes to the trash before that.
 
-import { chatForCore, comparableMessages, slimMessage } from '../../core/chat.js';
+import { chatForCore, comparableMessages } from '../../core/chat.js';
 import { entriesOf, timeNow } from '../../core/core.js';
 import { bytesText, toBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
-import { boundBook } from '../../sillytavern/metadata.js';
+import { boundBook, integrityOf } from '../../sillytavern/metadata.js';
 import { bookSave } from '../../sillytavern/requests.js';
+import { changeChat, editsOf, makeEdits } from '../chat_change.js';
+import { sealOf } from '../readiness.js';
 import { changeSince, snapshotOf } from '../trash/changes.js';
+import { refuseBusy } from './busy.js';
 /** @import { Repair, RepairAsk, RepairPlan } from '../../core/repair_calls.js' */
-/** @import { BookChange, ChatId, Core, Host, LoadedChat, OpenChat, RepairChoice, SplitChat, Why } from '../../types.js' */
+/** @import { BookChange, ChatId, Core, Host, KeptChange, LoadedChat, OpenChat, RepairChoice, SplitChat, Why } from '../../types.js' */
 /** @import { Trash } from '../trash/trash.js' */
-/** @typedef {Pick<ST.Message, 'extra'>} Extra */
-/** @template {Repair} How @typedef {RepairPlan<How> & Pick<BookChange, 'bytes' | 'undo'>} Plan */
+/** @template {Repair} How @typedef {RepairPlan<How> & Pick<BookChange, 'bytes' | 'undo' | 'edits'>} Plan */
 
 /** What only some repairs need. */
 const NOTHING_MORE = { message: null, copied: null };
@@ -65,7 +66,7 @@ export class Repairs {
         if (!found.known) {
             throw wordError('lore-unknown', { message });
         }
-        const isInherited = message <= (open.metadata.forklore?.parent?.message ?? -1) && !this.core.sameBook(found.book, open.book);
+        const isInherited = message <= (sealOf(this.core, open)?.message ?? -1) && !this.core.sameBook(found.book, open.book);
         return { ...found, isInherited, hasBook: Boolean(open.book) };
     }
 
@@ -125,7 +126,7 @@ export class Repairs {
         if (!value.possible) {
             throw wordError(value.reason.code, value.reason.values);
         }
-        return { ...value, bytes };
+        return { ...value, bytes, edits: editsOf(open, value) };
     }
 
     async restore(/** @type {number} */ message, { dryRun = false } = {}) {
@@ -134,6 +135,7 @@ export class Repairs {
             await this.host.untilSaved(open.book);
         }
         const plan = await this.plan('restore', open, { message });
+        await refuseBusy(this, { isOpen: true, metadata: open.metadata, book: await this.bookBytes(open.book) });
         if (!dryRun) {
             await this.applyKept(plan, open, { code: 'restore', message });
         }
@@ -155,7 +157,10 @@ export class Repairs {
                 throw error;
             }
         };
-        const books = await this.host.bookNames();
+        const instead = open.metadata.forklore_instead;
+        const wanted = open.book ? [] : [sealOf(this.core, open)?.leftOut ?? null, ...(Array.isArray(instead) ? instead.map(String) : [])];
+        const isWanted = (/** @type {string} */ name) => wanted.some((other) => this.core.sameBook(name, other));
+        const books = (await this.host.bookNames()).sort((one, other) => Number(isWanted(other)) - Number(isWanted(one)));
         return { book: open.book, journal: await known('journal'), recap: await known('recap'), books };
     }
 
@@ -192,7 +197,7 @@ export class Repairs {
             throw wordError('no-such-book', { name: book });
         }
         const plan = await this.plan('copy', open, { copied: book }, original);
-        plan.metadata = { ...plan.metadata, forklore_instead: [book] };
+        plan.edits = editsOf(open, { ...plan, metadata: { ...plan.metadata, forklore_instead: [book], forklore_copy: plan.book.name } });
         await this.applyKept(plan, open, { code: 'split' });
         return report(plan);
     }
@@ -200,8 +205,8 @@ export class Repairs {
     /** Nothing is left out of the open chat's prompt any more. @param {{unlink: boolean}} options whether to unbind the chat from its book */
     async useOriginal({ unlink }) {
         const open = this.requireOpenChat();
-        const { forklore_instead: _, ...metadata } = unlink && open.book ? (await this.plan('detach', open)).metadata ?? {} : open.metadata;
-        await this.applyKept({ metadata }, open, { code: 'repair', source: 'detach' });
+        const { forklore_instead: _, forklore_copy: __, ...metadata } = unlink && open.book ? (await this.plan('detach', open)).metadata ?? {} : open.metadata;
+        await this.applyKept({ edits: editsOf(open, { metadata }) }, open, { code: 'repair', source: 'detach' });
     }
 
     /** Plans which chats would get which books. @param {ChatId[]} sharing the chats to be split */
@@ -218,7 +223,7 @@ export class Repairs {
         const chats = [];
         for (const head of sharing) {
             const { plan, chat, shown } = await this.splitOne(head, []);
-            await this.applyKept(plan, chat, { code: 'split' }, { isOpen: shown.open });
+            await this.applyKept(plan, chat, { code: 'split' });
             chats.push({ ...shown, undo: plan.undo ?? null });
         }
         return chats;
@@ -245,39 +250,49 @@ export class Repairs {
         return { group: head.group, avatar: head.avatar, name: head.name, header, messages, metadata, book: boundBook(metadata) };
     }
 
-    /** Rebinds the open chat to its lost book, and updates everything that refers to the replacement. @param {OpenChat} open @param {string} name */
+    /** Rebinds a chat to its lost book, and updates everything that refers to the replacement. @param {OpenChat} open @param {string} name */
     async rebind(open, name) {
         if (open.book) {
-            await this.updateBookName(open, name, { isOpen: true });
+            await this.updateBookName(open, open.book, name);
         } else {
-            open.metadata.world_info = name;
-            await this.saveChat(open, true);
+            await changeChat(this.host, open, ({ metadata }) => {
+                metadata.world_info = name;
+                return true;
+            });
         }
     }
 
-    /** A book was renamed: updates everything in the chat that refers to it. @param {LoadedChat} chat @param {string} newName @param {{isOpen: boolean}} options */
-    async updateBookName(chat, newName, { isOpen }) {
+    /** A book was renamed: updates everything that refers to it in a chat that may be bound to it. @param {ChatId} id @param {string} from @param {string} to */
+    async updateBookName(id, from, to) {
+        const book = await this.bookBytes(to);
+        if (await changeChat(this.host, id, (chat) => this.followBook(chat, from, to, book))) {
+            this.onChange();
+        }
+    }
+
+    /** @param {LoadedChat} chat @param {string} from @param {string} to @param {Uint8Array | undefined} book @returns {boolean} whether anything changed */
+    followBook(chat, from, to, book) {
+        // SillyTavern may have rebound the chat already; other references still have the old name.
+        if (![from, to].some((name) => this.core.sameBook(chat.book, name))) {
+            return false;
+        }
         const { value } = this.core.planRepair(
-            { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: chat.book, freeName: newName, ...timeNow(), ...NOTHING_MORE },
-            [{ chat_metadata: chat.metadata }, ...chat.messages.map(slimMessage)],
-            await this.bookBytes(newName),
+            { how: 'follow', chat: chat.name, group: Boolean(chat.group), bookName: from, freeName: to, ...timeNow(), ...NOTHING_MORE },
+            chatForCore(chat),
+            book,
             undefined,
         );
-        if (value.possible) {
-            await this.apply(value, chat, { code: 'rename' }, { isOpen });
-        }
+        return value.possible && makeEdits(chat, editsOf(chat, value));
     }
 
     /**
      * Applies a plan, and keeps in the trash what it changed, so that it can be undone.
      * @param {BookChange} plan @param {LoadedChat} chat @param {Why} why
-     * @param {{isOpen?: boolean, then?: () => Promise<void>}} [options] `then`: what else belongs to it
+     * @param {{then?: () => Promise<void>}} [options] `then`: what else belongs to it
      */
-    async applyKept(plan, chat, why, { isOpen = true, then = async () => {} } = {}) {
-        const before = snapshotOf(chat);
-        await this.apply(plan, chat, why, { isOpen });
+    async applyKept(plan, chat, why, { then = async () => {} } = {}) {
+        const change = await this.apply(plan, chat, why);
         await then();
-        const change = changeSince(chat, before);
         const made = plan.book && plan.bytes && !plan.replaces ? [{ name: plan.book.name, text: bytesText(plan.bytes) }] : null;
         if (change || made) {
             const { group, avatar, name } = chat;
@@ -290,61 +305,32 @@ export class Repairs {
         }
     }
 
-    /** @param {BookChange} plan @param {LoadedChat} chat @param {Why} why */
-    async apply(plan, chat, why, { isOpen = true } = {}) {
-        // Until the book is written, messages may be deleted, or the page's list may be refilled with another chat.
-        const messages = [...chat.messages];
+    /** @param {BookChange} plan @param {LoadedChat} chat @param {Why} why @returns {Promise<KeptChange | null>} what changed in the chat */
+    async apply(plan, chat, why) {
+        const { group, avatar, name } = chat;
         if (plan.book && plan.bytes) {
             if (plan.replaces) {
-                const { group, avatar, name } = chat;
                 plan.undo = await this.trash.keepBooks([plan.book.name], why, { replacedBy: bytesText(plan.bytes), of: { group, avatar, name } });
             }
             await this.host.writeBook(bookSave(plan.book.name, bytesText(plan.bytes)));
             await this.host.refreshBooks(plan.book.name);
         }
-        if (plan.metadata) {
-            overwrite(chat.metadata, plan.metadata);
-            for (const [index, message] of Object.entries(plan.messages ?? {})) {
-                const live = messages[Number(index)];
-                restoreExtra(live, message);
-                (message.swipe_info ?? []).forEach((swipe, at) => restoreExtra(live?.swipe_info?.[at], swipe));
-            }
-            await this.saveChat(chat, isOpen);
+        const { edits } = plan;
+        /** @type {KeptChange | null} */
+        let change = null;
+        if (edits) {
+            await changeChat(this.host, chat, (live) => {
+                if (integrityOf(live.metadata) !== integrityOf(chat.metadata)) {
+                    throw wordError('another-chat', { name });
+                }
+                const before = snapshotOf(live);
+                const isChanged = makeEdits(live, edits);
+                change ??= changeSince(live, before);
+                return isChanged;
+            });
         }
         this.onChange();
-    }
-
-    async saveChat(/** @type {LoadedChat} */ chat, /** @type {boolean} */ isOpen) {
-        if (isOpen && this.host.openChat()?.name !== chat.name) {
-            throw new Error(`"${chat.name}" was not saved: it is not open any more`);
-        }
-        if (isOpen) {
-            this.host.showWhetherBound();
-            await this.host.saveOpenChat();
-        } else {
-            await this.host.writeChat(chat, chat.name, [{ ...chat.header, chat_metadata: chat.metadata }, ...chat.messages]);
-        }
-    }
-}
-
-/** Makes one object equal to another without replacing it, because the page keeps a reference to it. @param {Record<string, unknown>} live @param {Record<string, unknown>} wanted */
-export function overwrite(live, wanted) {
-    for (const key of Object.keys(live)) {
-        if (!(key in wanted)) {
-            delete live[key];
-        }
-    }
-    for (const [key, value] of Object.entries(wanted)) {
-        if (JSON.stringify(live[key]) !== JSON.stringify(value)) {
-            live[key] = value;
-        }
-    }
-}
-
-/** Restores what a memory extension keeps in a message, or in one of its swipes. @param {Extra | undefined} holder @param {Extra | null} changed */
-function restoreExtra(holder, changed) {
-    if (changed?.extra && holder?.extra) {
-        Object.assign(holder.extra, changed.extra);
+        return change;
     }
 }
 

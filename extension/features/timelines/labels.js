@@ -1,8 +1,8 @@
 // What the user has written on timelines: titles, notes, colours, pins and whether they are archived, in their metadata.
 
 import { wordError } from '../../core/word_error.js';
-import { readToChange } from '../closed_chat.js';
-/** @import { Host, Label, Owner } from '../../types.js' */
+import { changeChat } from '../chat_change.js';
+/** @import { Host, Label } from '../../types.js' */
 /** @import { Timelines } from './timelines.js' */
 
 const KEY = 'forklore_label';
@@ -70,25 +70,22 @@ export class Labels {
 
     /** @param {string} name @param {(label: Label) => Label} change */
     async #change(name, change) {
-        const open = this.timelines.requireOpenChat();
-        if (open.name === name) {
-            put(open.metadata, change);
-            await this.host.saveOpenChat();
-            this.timelines.openSaved();
-        } else {
-            await this.#changeInFile({ group: open.group, avatar: open.avatar }, name, change);
-        }
-    }
-
-    /** Changes a chat that is not open here, unless it may be open elsewhere. @param {Owner} owner @param {string} name @param {(label: Label) => Label} change */
-    async #changeInFile(owner, name, change) {
-        const known = (await this.timelines.index.of(owner)).get(name);
-        const { header, metadata, messages } = await readToChange(this.host, owner, name, this.now());
-        if (known?.metadata?.integrity !== metadata.integrity) {
+        const { group, avatar, name: openName } = this.timelines.requireOpenChat();
+        const known = openName === name ? null : (await this.timelines.index.of({ group, avatar })).get(name);
+        const isIt = (/** @type {ST.Metadata} */ { integrity }) => !known || known.metadata?.integrity === integrity;
+        if (known === undefined) {
             throw wordError('chat-changed', { chat: name });
         }
-        put(metadata, change);
-        await this.host.writeChat(owner, name, [header, ...messages]);
+        await changeChat(this.host, { group, avatar, name }, ({ metadata }) => {
+            if (!isIt(metadata)) {
+                throw wordError('chat-changed', { chat: name });
+            }
+            put(metadata, change);
+            return true;
+        }, { notSince: this.now() });
+        if (openName === name) {
+            this.timelines.openSaved();
+        }
     }
 }
 

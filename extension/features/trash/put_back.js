@@ -1,15 +1,17 @@
 // Puts back what is in the trash, but not over what the user has written since.
 
-import { bytesText, sameJson } from '../../core/json.js';
+import { bytesText, sameJson, textBytes } from '../../core/json.js';
 import { wordError } from '../../core/word_error.js';
 import { integrityOf } from '../../sillytavern/metadata.js';
 import { bookSave } from '../../sillytavern/requests.js';
+import { changeChat, linesOf, readLines } from '../chat_change.js';
 import { changeBack } from './changes.js';
 /** @import { ChatId, Core, Host, KeptBook, KeptChange, KeptChat, PutBackReport, TrashContent } from '../../types.js' */
 /** @import { Cleanup } from '../cleanup.js' */
 /** @import { Renames } from '../rename.js' */
 /** @import { Repairs } from '../repair/repairs.js' */
 /** @import { Trash } from './trash.js' */
+/** A book that is back under another name. @typedef {{from: string, to: string, text: string}} RenamedBook */
 
 export class PutBack {
     /** @param {{host: Host, core: Core, trash: Trash, repairs: Repairs, renames: Renames, cleanup: Pick<Cleanup, 'gatherReferences'>}} parts */
@@ -30,9 +32,12 @@ export class PutBack {
             await this.#renameBack(kept.renamed);
             report.undone.push(kept.renamed.from);
         }
-        const areBooksBack = await this.#books(kept.books, report);
-        // A chat is worth having without its lorebook; what was changed along with a lorebook goes back only with it.
-        const isChatBack = await this.#chat(kept.chat, report);
+        const { chat } = kept;
+        const isChatBlocked = chat && await this.#isTaken(chat, chat.name);
+        // Another timeline may have a lorebook of that name now. What was changed along with a lorebook goes back only with it,
+        // but a chat gets its own under another name.
+        const { areBack: areBooksBack, renamed } = await this.#books(kept.books, report, Boolean(chat) && !isChatBlocked);
+        const isChatBack = await this.#chat(chat, report, renamed);
         const isUndone = areBooksBack && await this.#changes(kept, report);
         if (isChatBack && isUndone) {
             await this.trash.drop(token);
@@ -40,13 +45,21 @@ export class PutBack {
         return report;
     }
 
-    /** @param {KeptBook[]} books @param {PutBackReport} report @returns {Promise<boolean>} whether all are back */
-    async #books(books, report) {
+    /**
+     * @param {KeptBook[]} books @param {PutBackReport} report @param {boolean} mayRename whether a book can come back under a free name
+     * @returns {Promise<{areBack: boolean, renamed: RenamedBook[]}>} `areBack`: whether all are
+     */
+    async #books(books, report, mayRename) {
         const there = new Set((await this.host.listBooks()).map((book) => book.name));
         const back = /** @type {KeptBook[]} */ ([]);
+        const renamed = /** @type {RenamedBook[]} */ ([]);
         for (const book of books) {
             if (!there.has(book.name) || await this.#isUnchanged(book)) {
                 back.push(book);
+            } else if (mayRename) {
+                const to = freeName(book.name, [...there, ...back.map(({ name }) => name)]);
+                back.push({ ...book, name: to });
+                renamed.push({ from: book.name, to, text: book.text });
             } else {
                 report.blocked.push(book.name);
             }
@@ -59,7 +72,7 @@ export class PutBack {
         }
         report.restored = back.map(({ name }) => name);
         report.replaced = report.restored.filter((name) => there.has(name));
-        return back.length === books.length;
+        return { areBack: back.length === books.length, renamed };
     }
 
     /** Whether there is still what a book was replaced by, or the book itself. @param {KeptBook} book */
@@ -68,8 +81,8 @@ export class PutBack {
         return (replacedBy !== undefined && sameJson(replacedBy, now)) || sameJson(text, now);
     }
 
-    /** @param {KeptChat | undefined} chat @param {PutBackReport} report @returns {Promise<boolean>} whether it is back */
-    async #chat(chat, report) {
+    /** @param {KeptChat | undefined} chat @param {PutBackReport} report @param {RenamedBook[]} renamed @returns {Promise<boolean>} whether it is back */
+    async #chat(chat, report, renamed) {
         if (!chat) {
             return true;
         }
@@ -77,7 +90,10 @@ export class PutBack {
             report.blocked.push(chat.name);
             return false;
         }
-        await this.#writeChat(chat, chat.name, report);
+        if (!(await this.#writeChat(chat, chat.name, report, renamed))) {
+            report.blocked.push(chat.name);
+            return false;
+        }
         return report.unreadable === 0;
     }
 
@@ -86,19 +102,30 @@ export class PutBack {
         if (!this.host.owners().some((owner) => owner.group === group && owner.avatar === avatar)) {
             throw wordError(group ? 'group-gone' : 'character-gone', { name: group ?? avatar });
         }
-        return (await this.host.chatNames({ group, avatar })).some((other) => other.toLowerCase() === name.toLowerCase());
+        const isListed = (await this.host.chatNames({ group, avatar })).some((other) => other.toLowerCase() === name.toLowerCase());
+        // Another device may have saved a group's chat without listing it.
+        return isListed || Boolean(group && (await this.host.readChat({ group, avatar }, name)).length);
     }
 
-    /** @param {KeptChat} chat @param {string} name @param {PutBackReport} report */
-    async #writeChat({ group, avatar, text, place }, name, report) {
-        const lines = text.split('\n').filter(Boolean).map(parsed);
-        const readable = lines.flatMap((line) => (line instanceof Object ? [line] : []));
-        report.unreadable = lines.length - readable.length;
-        await this.host.writeChat({ group, avatar }, name, readable);
+    /**
+     * @param {KeptChat} chat @param {string} name @param {PutBackReport} report @param {RenamedBook[]} [renamed]
+     * @returns {Promise<boolean>} `false` if another device has saved a chat of this name meanwhile
+     */
+    async #writeChat({ group, avatar, text, place }, name, report, renamed = []) {
+        const { chat, unreadable } = readLines({ group, avatar, name }, text);
+        report.unreadable = unreadable;
+        for (const { from, to, text: book } of renamed) {
+            this.repairs.followBook(chat, from, to, textBytes(book));
+        }
+        if ((await this.host.readChat({ group, avatar }, name)).length) {
+            return false;
+        }
+        await this.host.writeChat({ group, avatar }, name, linesOf(chat));
         if (group) {
             await this.host.listGroupChat(group, name, place);
         }
         report.chats.push(name);
+        return true;
     }
 
     /** Undoes what was done to chats, and removes the lorebooks that were made then. @param {TrashContent} kept @param {PutBackReport} report */
@@ -122,16 +149,14 @@ export class PutBack {
 
     async #changeBack(/** @type {KeptChange} */ change) {
         const { group, avatar, name } = change;
-        const open = this.host.openChat();
-        const isOpen = open?.name === name && open.group === group && open.avatar === avatar;
-        const chat = isOpen ? open : await this.repairs.closedChat({ group, avatar, name });
-        if (integrityOf(chat.metadata) !== change.integrity) {
-            throw wordError('another-chat', { name });
-        }
-        const done = changeBack(chat, change);
-        if (done.isChanged) {
-            await this.repairs.saveChat(chat, isOpen);
-        }
+        let done = { isChanged: false, isWhole: false };
+        await changeChat(this.host, { group, avatar, name }, (chat) => {
+            if (integrityOf(chat.metadata) !== change.integrity) {
+                throw wordError('another-chat', { name });
+            }
+            done = changeBack(chat, change);
+            return done.isChanged;
+        });
         return done;
     }
 
@@ -210,7 +235,11 @@ export class PutBack {
         }
         await this.host.refreshBooks(...names.filter(Boolean));
         if (chat && chatName) {
-            await this.#writeChat(chat, chatName, { restored: [], replaced: [], chats: [], undone: [], blocked: [], unreadable: 0 });
+            const renamed = books.flatMap(({ name, text }, at) => (names[at] ? [{ from: name, to: names[at], text }] : []));
+            const isWritten = await this.#writeChat(chat, chatName, { restored: [], replaced: [], chats: [], undone: [], blocked: [], unreadable: 0 }, renamed);
+            if (!isWritten) {
+                throw wordError('name-taken', { name: chatName });
+            }
             await this.renames.updateChatName(chat, chatName, chat.name, chatName);
         }
         return [chatName, ...names].filter(Boolean);
@@ -222,15 +251,6 @@ export class PutBack {
             throw wordError('name-not-possible', { name });
         }
         return stem;
-    }
-}
-
-/** @param {string} line @returns {unknown} */
-function parsed(line) {
-    try {
-        return JSON.parse(line);
-    } catch {
-        return null;
     }
 }
 

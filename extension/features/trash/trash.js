@@ -17,8 +17,10 @@ import { bytesText, textBytes } from '../../core/json.js';
 /** The second one is for what an older version would put back only in part. */
 const FORMATS = [1, 2];
 const FOLDER = '/user/files/';
-const PREFIX = 'forklore-trash-';
-const LIST = 'forklore-trashed.json';
+/** Everything that Forklore keeps in the user's files begins with this. */
+const OURS = 'forklore-';
+const PREFIX = `${OURS}trash-`;
+const LIST = `${OURS}trashed.json`;
 /** In bytes of all chats: SillyTavern's search for loose files reads each of them several times. */
 const QUICKLY_SEARCHED = 64 * 1024 * 1024;
 /** In days: how long what holds no lorebook is kept if chats are not kept at all. */
@@ -38,6 +40,8 @@ export class Trash {
         this.locks = locks;
         /** The last change of the list. @type {Promise<unknown>} */
         this.turn = Promise.resolve();
+        /** The lorebooks in it, as far as this page knows. @type {string[]} */
+        this.books = [];
         /** Chats that are being deleted from the map, by name. @type {Map<string, Deletion>} */
         this.deletions = new Map();
     }
@@ -124,7 +128,7 @@ export class Trash {
     /** @returns {Promise<TrashedItem[]>} newest first */
     async list() {
         await this.turn;
-        const items = await this.#readList();
+        const items = this.#noted(await this.#readList());
         const there = new Set(await this.host.existingFiles(items.map(({ token }) => token)));
         const left = items.filter(({ token }) => there.has(token));
         if (left.length < items.length) {
@@ -195,6 +199,11 @@ export class Trash {
 
     // The list.
 
+    #noted(/** @type {TrashedItem[]} */ items) {
+        this.books = items.flatMap(({ books }) => books);
+        return items;
+    }
+
     async #readList() {
         const path = FOLDER + LIST;
         if (!(await this.host.existingFiles([path])).length) {
@@ -217,13 +226,16 @@ export class Trash {
     #note(change) {
         const step = async () => {
             const items = await this.#readList();
-            await this.host.writeFile(LIST, JSON.stringify({ format: 1, items: change(items) }));
+            await this.host.writeFile(LIST, JSON.stringify({ format: 1, items: this.#noted(change(items)) }));
         };
         // The files count, so that nothing fails because the list cannot be written.
         this.turn = this.turn.then(() => (this.locks ? this.locks.request('forklore trash', step) : step())).catch(warn);
         return this.turn;
     }
 }
+
+/** Whether Forklore keeps something in a file of the user's. @param {string} name */
+export const isForklores = (name) => name.startsWith(OURS);
 
 /** @param {string} token @param {Pick<TrashContent, 'when' | 'why' | 'books' | 'chat' | 'changes' | 'renamed' | 'of'>} content @param {number} bytes @returns {TrashedItem} */
 function summaryOf(token, { when, why, books, chat, changes, renamed, of }, bytes) {

@@ -1,11 +1,13 @@
 /** A fork that cannot be made right now: why, and what can be done instead. */
-import { heading, icon, paragraph, wordList } from '../widgets/controls.js';
+import { bigButton, heading, paragraph, wordList } from '../widgets/controls.js';
 import { element, freshId } from '../widgets/dom.js';
 import { say, withMessages } from '../words.js';
 /** @import { ForkChoice, ForkQuestion, Parts, SayMessage } from '../types.js' */
 
 const ICONS = {
     wait: 'fa-hourglass-half',
+    now: 'fa-code-branch',
+    drain: 'fa-forward',
     nearest: 'fa-clock-rotate-left',
     live: 'fa-book-open',
     without: 'fa-link-slash',
@@ -38,14 +40,5 @@ export async function askFork({ app, screen, sayMessage }, question) {
     return choice;
 }
 
-function choiceButton(/** @type {ForkChoice} */ name, /** @type {object} */ values, /** @type {() => void} */ run) {
-    return element('button', {
-        type: 'button',
-        class: 'menu_button forklore_big_button',
-        on: { click: run, keydown: (event) => event.key === 'Enter' && event.stopPropagation() },
-    },
-    icon(ICONS[name]),
-    element('span', {},
-        element('b', {}, say(`fork.${name}`)),
-        element('small', {}, say(`fork.${name}.hint`, values))));
-}
+/** @param {ForkChoice} name @param {object} values @param {() => void} run */
+const choiceButton = (name, values, run) => bigButton({ icon: ICONS[name], title: say(`fork.${name}`), hint: say(`fork.${name}.hint`, values), run });

@@ -8,11 +8,11 @@ import { askConflict } from './book_conflict.js';
 import { askCleanup } from './cleanup_list.js';
 import { askStripAll, showStripAll } from './journal_removal.js';
 import { askRepair } from './missing_book.js';
-import { askOriginal, askSplit } from './shared_book.js';
+import { askLore, askOriginal, askSplit } from './shared_book.js';
 import { showFork } from './fork_report.js';
 import { showTrash } from './trash_list.js';
 import { showFindings, showVerification } from './verification.js';
-/** @import { AllChats, BookReport, CleanupPlan, Child, Conflict, Finding, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
+/** @import { AllChats, BookReport, CharactersBook, CleanupPlan, Child, Conflict, Finding, ForkKind, ForkQuestion, ForkReport, Parts, Readiness, RepairOptions, SayMessage, TavernScreen } from '../types.js' */
 /** @import { TrashActions } from './trash_list.js' */
 
 export function createDialogs(/** @type {Parts} */ { app, screen }) {
@@ -20,6 +20,7 @@ export function createDialogs(/** @type {Parts} */ { app, screen }) {
     const sayMessage = sayMessagesOf((message) => app.messageAt(message));
     return {
         askFork: (/** @type {ForkQuestion} */ question) => askFork({ app, screen, sayMessage }, question),
+        askLore: (/** @type {CharactersBook} */ lore, /** @type {ForkKind} */ kind) => askLore(screen, lore, kind),
         askConflict: (/** @type {{book: string, conflicts: Conflict[]}} */ question) => askConflict({ screen }, question),
         askRepair: (/** @type {RepairOptions} */ options) => askRepair({ screen, sayMessage }, options),
         askSplit: (/** @type {Readiness} */ shared) => askSplit({ screen, plan: (family) => app.splitPlan({ family }) }, shared),

@@ -23,8 +23,8 @@ const WHEN_RESTORED = {
     changed: { what: 'changed', key: 'restore.reverted' },
 };
 
-/** @param {Lore} lore @param {SayMessage} [sayMessage] @returns {LoreView} */
-export function loreView({ message, part, book, entries, changes, isInherited = false, hasBook = false }, sayMessage = String) {
+/** @param {Lore} lore @param {SayMessage} [sayMessage] @param {number} [last] the chat's last message @returns {LoreView} */
+export function loreView({ message, part, book, entries, changes, isInherited = false, hasBook = false }, sayMessage = String, last = message) {
     const shown = entries.map((entry) => ({
         uid: entry.uid,
         title: entry.title || say('lore.untitled', { uid: entry.uid }),
@@ -37,7 +37,8 @@ export function loreView({ message, part, book, entries, changes, isInherited = 
     return {
         title: say('lore.title', { message: sayMessage(message) }),
         book: bookLine({ part, book, entries, isInherited }),
-        exactness: book ? say('lore.exactness', { part: sayPart(part, sayMessage) }) : '',
+        // What was written after the message, and before the next one, is in it.
+        exactness: !book ? '' : part.exactness === 'exact' && message < last ? say('lore.exactness.next') : say('lore.exactness', { part: sayPart(part, sayMessage) }),
         entries: shown.filter(({ isInternal }) => !isInternal),
         internal: shown.filter(({ isInternal }) => isInternal),
         changes: changes.map(changeLine),
@@ -93,7 +94,7 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
     const show = async (/** @type {number} */ message, typed = '') => {
         try {
             const lore = await screen.during(app.lore(message), say('lore.loading'));
-            const view = loreView(lore, sayMessage);
+            const view = loreView(lore, sayMessage, (app.open()?.messages ?? 0) - 1);
             const answer = await screen.popup((/** @type {(chosen: Chosen) => void} */ close) => loreElement(view, lore.part, { typed, bring: (entry) => close({ bring: entry }), showChanges: () => close('changes') }), {
                 wide: true,
                 okText: say('button.close'),
@@ -140,7 +141,7 @@ export function createLore(/** @type {Parts & {dialogs: Dialogs, toasts: Toasts,
         showLast,
         /** Adds the button to every message, and the item to the wand menu. */
         mount: () => {
-            screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-book-atlas', title: say('lore.action'), run: (message) => show(message) });
+            screen.addMessageAction({ name: 'forklore_lore', icon: 'fa-clock-rotate-left', title: say('lore.action'), run: (message) => show(message) });
             screen.addWandItem({ id: 'forklore_wand', icon: 'fa-book-atlas', text: say('lore.wand'), run: () => showLast() });
         },
     };

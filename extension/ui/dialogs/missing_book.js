@@ -5,8 +5,8 @@ import { holdsWords } from '../widgets/search.js';
 import { say, withMessages } from '../words.js';
 /** @import { RepairChoice, RepairOptions, RepairSource, SayMessage, TavernScreen } from '../types.js' */
 
-/** The choices. Those that are not possible are shown as well, with the reason. @param {Omit<RepairOptions, 'book'>} options @param {SayMessage} [sayMessage] */
-export function repairChoices({ journal, recap, books }, sayMessage) {
+/** The choices. Those that are not possible are shown as well, with the reason. @param {RepairOptions} options @param {SayMessage} [sayMessage] */
+export function repairChoices({ book, journal, recap, books }, sayMessage) {
     const way = (/** @type {RepairSource} */ value, /** @type {boolean} */ isPossible, values = {}) => ({
         value,
         title: say(`missing.${value}`),
@@ -18,7 +18,7 @@ export function repairChoices({ journal, recap, books }, sayMessage) {
         way('recap', Boolean(recap), recap ?? {}),
         way('copy', books.length > 0),
         way('empty', true),
-        way('detach', true),
+        ...(book ? [way('detach', true)] : []),
     ];
     const best = ways.find(({ disabled }) => !disabled);
     return ways.map((found) => ({ ...found, checked: found === best }));
@@ -44,10 +44,11 @@ export async function askRepair({ screen, sayMessage }, options) {
         }
         return choice({ group, ...way, run: () => choose(way.value) }, way.value === 'copy' ? picker : null);
     });
+    const title = say(options.book ? 'missing.title' : 'missing.none.title');
     const content = element('div', { class: 'forklore_dialog' },
-        heading(say('missing.title')),
-        paragraph(say('missing.text', options)),
-        element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('missing.title') }, rows));
+        heading(title),
+        paragraph(options.book ? say('missing.text', options) : say('missing.none.text')),
+        element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': title }, rows));
     const answer = await screen.popup(content, {
         okText: say('missing.ok'),
         cancelText: say('button.not-now'),

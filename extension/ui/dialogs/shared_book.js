@@ -1,8 +1,8 @@
 /** A lorebook that several chats share: shows which, and how it would be split. */
-import { choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
+import { bigButton, choice, exactnessIcon, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say, sayError, sayNames, sayPartShort } from '../words.js';
-/** @import { SplitPlan, TavernScreen } from '../types.js' */
+/** @import { CharactersBook, ForkKind, LoreChoice, SplitPlan, TavernScreen } from '../types.js' */
 
 /** A plan for a split as lines of text. @param {SplitPlan} plan @param {string} book the shared book */
 export function splitView({ keeper, chats }, book) {
@@ -96,4 +96,23 @@ export async function askOriginal(screen, originals) {
         element('div', { class: 'forklore_choices', role: 'radiogroup', 'aria-label': say('original.title') }, way('unlink', true), way('keep', false))),
     { okText: say('original.ok'), cancelText: say('button.cancel') });
     return answer === 'ok' ? { unlink } : null;
+}
+
+/**
+ * What becomes of a lorebook that all chats with a character share, in a new fork.
+ * @param {TavernScreen} screen @param {CharactersBook} lore @param {ForkKind} kind
+ * @returns {Promise<{choice: LoreChoice | 'cancel', isAlways?: boolean}>}
+ */
+export async function askLore(screen, { book, name }, kind) {
+    const always = element('input', { type: 'checkbox', id: freshId('always') });
+    const icons = /** @type {const} */ ({ own: 'fa-copy', shared: 'fa-link' });
+    const answers = /** @type {const} */ (['own', 'shared']);
+    const answer = await screen.popup((/** @type {(choice: LoreChoice) => void} */ close) => element('div', { class: 'forklore_dialog' },
+        heading(say('sharing.title', { book, name })),
+        element('div', { class: 'forklore_choices' }, answers.map((one) => bigButton({
+            icon: icons[one], title: say(one === 'own' ? `sharing.own.${kind}` : 'sharing.shared', { book }), hint: say(`sharing.${one}.hint`, { name }), run: () => close(one),
+        }))),
+        element('label', { class: 'checkbox_label', for: always.id }, always, element('span', {}, say('sharing.always', { name }))),
+    ), { cancelText: say('button.cancel') });
+    return { choice: answer === 'ok' ? 'cancel' : answer ?? 'cancel', isAlways: always.checked };
 }

@@ -4,7 +4,7 @@ import { attempting } from '../widgets/attempt.js';
 import { button, heading, icon, nameOf, paragraph } from '../widgets/controls.js';
 import { element, fill, freshId } from '../widgets/dom.js';
 import { say, sayNames, saySize } from '../words.js';
-/** @import { NameToSave, Parts, SayDate, TavernScreen, TrashedItem, Why } from '../types.js' */
+/** @import { Actions, AppEvents, NameToSave, Parts, SayDate, TavernScreen, TrashedItem, Why } from '../types.js' */
 /** @typedef {{putBack: (token: string) => Promise<unknown>, saved: (names: string[]) => void, failed: (error: unknown) => void}} TrashActions */
 
 const NAMES_SHOWN = 3;
@@ -125,6 +125,11 @@ export function showTrash({ app, screen }, { putBack, saved, failed }) {
     })();
     return screen.popup(element('div', { class: 'forklore_dialog' }, heading(say('trash.title')), list, status, foot, element('small', {}, say('trash.clean-up'))),
         { wide: true, okText: say('button.close') });
+}
+
+/** What SillyTavern's Clean-Up does not list. @param {AppEvents['unlisted']} files @param {Pick<Actions, 'showTrash'>} actions */
+export function cleanUpNote({ count, bytes }, { showTrash }) {
+    return element('span', {}, say('trash.unlisted', { count, size: saySize(bytes) }), ' ', button(say('do.trash'), { run: () => void showTrash() }));
 }
 
 /** @param {TavernScreen} screen @param {string} question */

@@ -16,11 +16,21 @@ export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app,
     const buttons = element('div', { class: 'forklore_buttons' });
     let asked = 0;
 
-    const show = (/** @type {Readiness | null} */ readiness) => showStatus(status, buttons, panelView({
-        readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate, sayMessage: sayMessagesOf((message) => app.messageAt(message)),
-    }), actions, readiness?.common?.[0]?.book);
+    const show = (/** @type {Readiness | null} */ readiness) => {
+        const view = panelView({
+            readiness, waiting: app.pendingFork, checked: app.openFindings, sayDate: screen.sayDate, sayMessage: sayMessagesOf((message) => app.messageAt(message)),
+        });
+        showStatus(status, buttons, view, actions, readiness?.common?.[0]?.book);
+        const isAlarm = view.tone === 'bad' || view.details.some(({ problem }) => problem);
+        screen.markWandItems(['forklore_wand_timelines'], isAlarm ? say('wand.alarm') : '');
+        panel.querySelector('.inline-drawer-header')?.classList.toggle('forklore_alarm', isAlarm);
+    };
     const refresh = async () => {
         asked += 1;
+        if (hasAutoRecap !== app.hasAutoRecap()) {
+            hasAutoRecap = !hasAutoRecap;
+            showSettings();
+        }
         const question = asked;
         const readiness = await app.readiness().catch(() => null);
         // An older answer may arrive after a newer one.
@@ -29,9 +39,18 @@ export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app,
         }
     };
 
+    const common = element('div');
+    const more = element('div');
+    let hasAutoRecap = app.hasAutoRecap();
+    const showSettings = () => {
+        const form = settingsForm(app, refresh);
+        fill(common, form.common);
+        fill(more, form.more);
+    };
+    showSettings();
+    const panel = drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), [more, removal(actions)]));
     show(null);
-    const { common, more } = settingsForm(app, refresh);
-    screen.mountPanel(drawer(status, buttons, tools(actions), common, inlineDrawer(say('group.more'), [more, removal(actions)])));
+    screen.mountPanel(panel);
     app.on('changed', refresh);
     refresh();
     return { refresh };
@@ -40,9 +59,14 @@ export function mountPanel(/** @type {Parts & {actions: PanelActions}} */ { app,
 /** The panel if the core could not be loaded. @param {Parts['screen']} screen @param {unknown} error */
 export function mountFailure(screen, error) {
     const reason = error instanceof Error ? error.message : String(error);
+    mountReason(screen, say('ready.error', { reason }));
+}
+
+/** The panel if Forklore does not run, with the reason. @param {Parts['screen']} screen @param {string} reason */
+export function mountReason(screen, reason) {
     screen.mountPanel(drawer(element('div', { class: 'forklore_status', role: 'status', data: { tone: 'bad' } },
         icon('fa-circle-xmark'),
-        element('div', { class: 'forklore_line' }, say('ready.error', { reason })))));
+        element('div', { class: 'forklore_line' }, reason))));
 }
 
 /** @param {Child[]} content */

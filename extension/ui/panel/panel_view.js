@@ -1,5 +1,5 @@
 /** What the panel shows, derived from the state of the app. */
-import { say, sayNames, sayShared, sayTerms, withMessages } from '../words.js';
+import { REPAIRABLE, say, sayNames, sayShared, sayTerms, withMessages, withWork } from '../words.js';
 /** @import { Finding, Origin, PanelAction, PanelFacts, PanelState, PanelView, Readiness, SayMessage, Setting, Settings } from '../types.js' */
 
 /** @type {Record<PanelState, {icon: string, tone: string}>} */
@@ -11,6 +11,7 @@ const SIGNS = {
     common: { icon: 'fa-link', tone: 'care' },
     ready: { icon: 'fa-circle-check', tone: 'good' },
     waiting: { icon: 'fa-hourglass-half', tone: 'care' },
+    paused: { icon: 'fa-circle-pause', tone: 'care' },
     pending: { icon: 'fa-hourglass-half', tone: 'care' },
     shared: { icon: 'fa-link', tone: 'bad' },
     elsewhere: { icon: 'fa-link', tone: 'care' },
@@ -18,7 +19,7 @@ const SIGNS = {
 };
 
 /** States in which a checkpoint can be requested. If something is in the way, the user is asked then. */
-const FORKABLE = ['no-book', 'common', 'ready', 'waiting', 'shared', 'elsewhere', 'missing', 'off'];
+const FORKABLE = ['no-book', 'common', 'ready', 'shared', 'elsewhere', 'missing', 'off'];
 
 /** @param {PanelFacts} facts @returns {PanelView} */
 export function panelView(facts) {
@@ -32,7 +33,7 @@ export function panelView(facts) {
         note: noteOf(checked),
         leftOut: leftOutLine(readiness),
         details: [...(checked?.findings ?? []), ...notCopied(readiness)],
-        actions: actionsOf(state, readiness),
+        actions: actionsOf(state, readiness, checked?.findings ?? []),
     };
 }
 
@@ -43,7 +44,7 @@ function stateOf({ readiness, waiting }) {
 
 function lineOf(/** @type {PanelState} */ state, /** @type {PanelFacts} */ { readiness, waiting, sayMessage }) {
     if (waiting) {
-        return say(`ready.pending.${waiting.kind}`, withMessages(waiting, sayMessage));
+        return withWork(say(`ready.pending.${waiting.kind}`, withMessages(waiting, sayMessage)), waiting);
     }
     const count = readiness?.sharedWith?.length;
     const [shared] = readiness?.common ?? [];
@@ -100,11 +101,12 @@ function noteOf(/** @type {PanelFacts['checked']} */ checked) {
     return findings.length ? say('ready.checked.notes', { when, count: findings.length }) : say('ready.checked.well', { when });
 }
 
-function actionsOf(/** @type {PanelState} */ state, /** @type {Readiness | null} */ readiness) {
+/** @param {PanelState} state @param {Readiness | null} readiness @param {Finding[]} findings */
+function actionsOf(state, readiness, findings) {
     if (state === 'pending') {
         return [action('stop-waiting', 'do.stop-waiting', 'fa-ban')];
     }
-    const isBusy = state === 'waiting';
+    const isBusy = state === 'waiting' || state === 'paused';
     const actions = [isBusy
         ? action('when-ready', 'do.when-ready', 'fa-hourglass-half')
         : action('checkpoint', 'do.checkpoint', 'fa-flag-checkered', !FORKABLE.includes(state))];
@@ -117,7 +119,7 @@ function actionsOf(/** @type {PanelState} */ state, /** @type {Readiness | null}
     if (readiness?.leftOut?.length) {
         actions.push(action('original', 'do.original', 'fa-rotate-left'));
     }
-    if (state === 'missing') {
+    if (state === 'missing' || findings.some(({ code, problem }) => problem && REPAIRABLE.includes(code))) {
         actions.unshift(action('repair', 'do.repair', 'fa-screwdriver-wrench'));
     }
     return actions;

@@ -3,7 +3,7 @@ import { icon } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
 import { say } from '../words.js';
 import { signs } from './label.js';
-/** @import { CardLook, Place, SayMessage, ShownTimeline } from '../types.js' */
+/** @import { CardLook, Finding, Place, SayMessage, ShownTimeline } from '../types.js' */
 
 export const KIND_ICONS = {
     main: 'fa-book-open',
@@ -31,7 +31,9 @@ export function stateOf({ findings, isRead, kind }) {
     if (!isRead) {
         return 'unread';
     }
-    return findings.some(({ problem }) => problem) ? 'problem' : findings.length ? 'note' : 'well';
+    // What a fork has from its root need not be said of each.
+    const isNews = kind === 'main' ? () => true : (/** @type {Finding} */ { code }) => code !== 'leaves-out';
+    return findings.some(({ problem }) => problem) ? 'problem' : findings.some(isNews) ? 'note' : 'well';
 }
 
 export function card(/** @type {ShownTimeline} */ timeline, /** @type {Place} */ place, /** @type {CardLook} */ how) {

@@ -2,7 +2,7 @@
 import { sayMessage } from '../messages.js';
 import { box, button, exactnessIcon, icon, nameOf, wordList } from '../widgets/controls.js';
 import { element } from '../widgets/dom.js';
-import { say, sayPart } from '../words.js';
+import { REPAIRABLE, say, sayPart } from '../words.js';
 import { KIND_ICONS, sayKind, withoutStars } from './card.js';
 /** @import { Child, SayDate, ShownTimeline, Spoken, TimelineAction } from '../types.js' */
 
@@ -12,7 +12,7 @@ export function actionsFor(timeline, { count, canCompare }) {
         return [];
     }
     const isShared = timeline.findings.some(({ code }) => code === 'book-shared');
-    const isMissing = timeline.findings.some(({ code }) => code === 'book-missing');
+    const isMissing = timeline.findings.some(({ code }) => REPAIRABLE.includes(code));
     /** @type {TimelineAction[]} */
     const actions = [
         { id: 'open', icon: 'fa-arrow-up-right-from-square', reason: timeline.isOpen ? 'timelines.no.open' : undefined },
@@ -22,9 +22,8 @@ export function actionsFor(timeline, { count, canCompare }) {
         { id: 'compare', icon: 'fa-code-compare', reason: count < 2 ? 'timelines.no.compare' : undefined },
         { id: 'split', icon: 'fa-link-slash' },
         { id: 'repair', icon: 'fa-screwdriver-wrench' },
-        { id: 'label', icon: 'fa-tag' },
+        { id: 'label', icon: 'fa-pencil' },
         { id: timeline.label.archived ? 'unarchive' : 'archive', icon: 'fa-box-archive' },
-        { id: 'rename', icon: 'fa-pencil' },
         { id: 'delete', icon: 'fa-trash-can', reason: timeline.isOpen ? 'timelines.no.delete' : undefined },
     ];
     /** @type {Partial<Record<TimelineAction['id'], boolean>>} */

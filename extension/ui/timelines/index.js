@@ -2,10 +2,10 @@
 import { attempting } from '../widgets/attempt.js';
 import { say } from '../words.js';
 import { askLabel } from './label.js';
-import { askDelete, askNewName } from './questions.js';
+import { askDelete } from './questions.js';
 import { severalActions } from './several.js';
 import { TimelineView } from './view.js';
-/** @import { Actions, Close, Parts, SearchHit, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
+/** @import { Actions, Close, Label, Parts, SearchHit, ShownTimeline, TimelineViewParts, TimelineWatchForUi, Toasts } from '../types.js' */
 
 /** @param {Parts & {toasts: Toasts, actions: Pick<Actions, 'fork' | 'split' | 'repair' | 'compare' | 'undo' | 'showTrash'>, showLore: (typed?: string) => unknown}} parts */
 export function createTimelines({ app, screen, toasts, actions, showLore }) {
@@ -101,25 +101,25 @@ export function createTimelines({ app, screen, toasts, actions, showLore }) {
             await actions.repair();
         }),
         label: attempt(async (/** @type {ShownTimeline} */ timeline) => {
-            const label = await askLabel(screen, timeline);
-            if (label) {
-                await app.labels.set(timeline.name, label);
-                await shown?.watch.refresh();
+            const answer = await askLabel(screen, timeline);
+            if (!answer) {
+                return;
+            }
+            const { label, name } = answer;
+            const to = name === null ? null : await app.timelines.rename(timeline.name, name);
+            if (/** @type {(keyof Label)[]} */ (Object.keys(label)).some((key) => timeline.label[key] !== label[key])) {
+                await app.labels.set(to ?? timeline.name, label);
+            }
+            await shown?.watch.refresh();
+            if (to) {
+                shown?.view.chosen(to);
             }
         }),
         archive: (timeline) => several.archive([timeline], [], () => {}),
         unarchive: (timeline) => several.unarchive([timeline], [], () => {}),
-        rename: attempt(async (/** @type {ShownTimeline} */ { name }) => {
-            const typed = await askNewName(screen, name);
-            const to = typed === null ? null : await app.timelines.rename(name, typed);
-            if (to) {
-                await shown?.watch.refresh();
-                shown?.view.chosen(to);
-            }
-        }),
-        delete: attempt(async (/** @type {ShownTimeline} */ { name, id }) => {
+        delete: attempt(async (/** @type {ShownTimeline} */ { name, id, label: { title } }) => {
             const children = (shown?.view.model?.timelines ?? []).filter(({ parent }) => parent === id).map((child) => child.name);
-            const answer = await askDelete(screen, { name, fate: await app.timelines.fateOf(name), children, days: app.settings.trashDays });
+            const answer = await askDelete(screen, { name, title, fate: await app.timelines.fateOf(name), children, days: app.settings.trashDays });
             if (answer) {
                 await app.timelines.delete(name, { isForGood: answer === 'for-good' });
                 await shown?.watch.refresh();

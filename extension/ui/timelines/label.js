@@ -34,12 +34,16 @@ export function mountInChatList({ app, screen }) {
     });
 }
 
-/** The new label, or null to keep the old one. @param {TavernScreen} screen @param {Pick<ShownTimeline, 'name' | 'label'>} timeline @returns {Promise<Label | null>} */
+/**
+ * The new label, and the new name of the file if that changes, too; or null to keep everything.
+ * @param {TavernScreen} screen @param {Pick<ShownTimeline, 'name' | 'label'>} timeline @returns {Promise<{label: Label, name: string | null} | null>}
+ */
 export async function askLabel(screen, { name, label }) {
     const group = freshId('colour');
     const title = element('input', { type: 'text', class: 'text_pole', maxlength: 80, value: label.title, id: freshId('title') });
     const note = element('textarea', { class: 'text_pole', rows: 3, maxlength: 1000, value: label.note, id: freshId('note') });
     const pin = element('input', { type: 'checkbox', checked: label.pin, id: freshId('pin') });
+    const file = element('input', { type: 'checkbox', id: freshId('file'), on: { change: () => { title.value ||= name; } } });
     const colours = COLOURS.map((colour) => ({ colour, input: element('input', {
         type: 'radio', name: group, checked: colour === label.colour, id: freshId('colour'), 'aria-label': say(`label.colour.${colour ?? 'none'}`),
     }) }));
@@ -47,6 +51,7 @@ export async function askLabel(screen, { name, label }) {
         heading(say('label.title')),
         paragraph(nameOf(name)),
         element('label', { for: title.id }, say('label.name')), title,
+        element('label', { class: 'checkbox_label', for: file.id, title: say('label.file.hint') }, file, element('span', {}, say('label.file'))),
         element('label', { for: note.id }, say('label.note')), note,
         element('div', { class: 'forklore_colours', role: 'radiogroup', 'aria-label': say('label.colour') }, colours.map(({ colour, input }) =>
             element('label', { class: 'forklore_colour', for: input.id, title: say(`label.colour.${colour ?? 'none'}`), data: { colour: colour ?? 'none' } }, input))),
@@ -57,5 +62,6 @@ export async function askLabel(screen, { name, label }) {
         return null;
     }
     const colour = colours.find(({ input }) => input.checked)?.colour ?? null;
-    return { ...label, title: title.value, note: note.value, colour, pin: pin.checked };
+    // A title that is the name says nothing more.
+    return { label: { ...label, title: file.checked ? '' : title.value, note: note.value, colour, pin: pin.checked }, name: file.checked ? title.value : null };
 }

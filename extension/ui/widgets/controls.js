@@ -25,6 +25,15 @@ export function button(text, { icon: name, title, label, disabled = false, class
     }, name ? icon(name) : null, element('span', {}, text));
 }
 
+/** One of several answers, with what it means. @param {{icon: string, title: string, hint: string, run: () => void}} answer */
+export function bigButton({ icon: name, title, hint, run }) {
+    return element('button', {
+        type: 'button',
+        class: 'menu_button forklore_big_button',
+        on: { click: run, keydown: (event) => event.key === 'Enter' && event.stopPropagation() },
+    }, icon(name), element('span', {}, element('b', {}, title), element('small', {}, hint)));
+}
+
 /** The name of a chat or book: text with its own direction, which may be long. @param {string} text */
 export function nameOf(text) {
     return element('bdi', { class: 'forklore_name' }, text);

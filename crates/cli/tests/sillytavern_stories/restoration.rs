@@ -45,8 +45,9 @@ pub(crate) fn s3_a_creation(server: &Server) {
         lines[1],
         "  lorebook  \"At the harbour - Lore\", 3 entries, exact (this is its last message)"
     );
-    assert_eq!(lines[2], "  recap     version 0, 1 version");
-    assert!(lines[3].starts_with("  link      none: the chat may be open"), "{said}");
+    assert_eq!(lines[2], "  recap     version 0, 1 version, 1 scene");
+    assert_eq!(lines[3], "  combined  recap of 2 messages");
+    assert!(lines[4].starts_with("  link      none: the chat may be open"), "{said}");
     assert_eq!(stage.file(&tale.chat), parent);
 
     let (child, clone) = ("At the harbour", "At the harbour - Lore");
@@ -187,7 +188,7 @@ pub(crate) fn s3_b_restoration_of_older_seals(server: &Server) {
     stage.delete("Older - Checkpoint #2");
 
     make("Older - Checkpoint #3", None);
-    let older = "an older timeline: nothing was recorded when it was made".to_owned();
+    let older = "nothing was recorded when it was made: before Forklore, without it, or by a fork that failed".to_owned();
     assert_eq!(stage.findings("Older - Checkpoint #3"), [(false, older)]);
     assert_eq!(stage.run(&["verify", &stage.label("Older - Checkpoint #3")]).code, 0);
 }

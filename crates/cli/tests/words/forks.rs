@@ -42,7 +42,7 @@ fn a_checkpoint_is_linked_where_that_is_safe() {
     "#);
     assert_snapshot!(stage.run(["checkpoint", "Elsewhere"]), @"
     Made the checkpoint Alice/Elsewhere - Checkpoint #1 of Alice/Elsewhere at message 0
-      lorebook  none
+      lorebook  none, exact (this is its last message)
       link      none: the chat may be open in SillyTavern (it is the chat that Alice opens with); if it is not, add --closed
     ");
 }
@@ -94,7 +94,7 @@ fn what_cannot_be_known_is_refused_with_a_way_out() {
     assert_snapshot!(stage.run(["branch", "Garbled tale", "--without-book"]), @r#"
     Made the branch Alice/Garbled tale - Branch #1 of Alice/Garbled tale at message 1
       lorebook  none
-      - its lorebook "Garbled" could not be brought along: it has none now
+      - the lorebook "Garbled" was not copied: it cannot be read
     "#);
 }
 

@@ -180,7 +180,7 @@ fn what_a_chat_leaves_out_is_a_note_unless_it_has_nothing_instead() {
       - its lorebook "Lore" is also used by "Alice/Story"
       - leaves out "Eldoria", which its own copy replaces
     Alice/Unbound
-      ! leaves out "Eldoria", but has no lorebook instead, so it is used
+      ! has no lorebook: its own copy of "Eldoria" is missing, so the shared one is used
     2 timelines verified: 1 problem, 2 notes
     -- exit 1 --
     "#);

@@ -46,7 +46,7 @@ fn a_fork_tells_a_program_all_about_it() {
       "parent": "Alice/Story",
       "message": 2,
       "child": "Alice/Story - Checkpoint #1",
-      "bytes": 1902,
+      "bytes": 1953,
       "book": {
         "name": "Story - Checkpoint #1 - Lore",
         "from": "Lore",
@@ -58,11 +58,18 @@ fn a_fork_tells_a_program_all_about_it() {
           "source": "journal"
         }
       },
+      "book_known": {
+        "exactness": "exact",
+        "as_of": null,
+        "source": "journal"
+      },
       "metadata_known": {
         "exactness": "exact",
         "as_of": null,
         "source": "journal"
       },
+      "recap": null,
+      "combined": null,
       "link": "written",
       "group": null,
       "remarks": [],

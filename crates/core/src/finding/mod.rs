@@ -6,4 +6,4 @@ mod remark;
 
 pub use obstacle::{Obstacle, Unfinished};
 pub use problem::Finding;
-pub use remark::Remark;
+pub use remark::{Remark, WithoutBook};

@@ -36,6 +36,9 @@ pub enum Obstacle {
 pub enum Unfinished {
     #[error("the message is still being written")]
     Writing,
+    /// A reply after the message, which SillyTavern drops when the child is opened.
+    #[error("a reply is being written, and is lost if another chat is opened")]
+    ReplyAfter,
     /// An earlier message is being edited, or the message itself.
     #[error("{}", match .0 {
         Some(earlier) => format!("message {earlier} is being edited"),
@@ -46,9 +49,19 @@ pub enum Unfinished {
 
 impl Unfinished {
     /// What is unfinished about `message`. `edited` is the first message up to it that is being
-    /// edited; only the last message can still be written.
-    pub fn of(message: usize, last: usize, is_writing: bool, edited: Option<usize>) -> Vec<Self> {
-        let writing = (is_writing && message == last).then_some(Self::Writing);
+    /// edited; only the last message can still be written. `opens`: the child is opened at once.
+    pub fn of(
+        message: usize,
+        last: usize,
+        is_writing: bool,
+        edited: Option<usize>,
+        opens: bool,
+    ) -> Vec<Self> {
+        let writing = match is_writing {
+            true if message == last => Some(Self::Writing),
+            true if opens => Some(Self::ReplyAfter),
+            _ => None,
+        };
         let edited = edited.map(|edited| Self::BeingEdited((edited != message).then_some(edited)));
         writing.into_iter().chain(edited).collect()
     }
@@ -56,6 +69,7 @@ impl Unfinished {
 
 crate::diagnostics!(Unfinished {
     Self::Writing => ("still-writing"),
+    Self::ReplyAfter => ("reply-being-written"),
     Self::BeingEdited(earlier) => ("being-edited", message: *earlier),
 });
 
@@ -69,9 +83,6 @@ fn unknown_words(found: Exactness) -> String {
 }
 
 fn work_words(work: &PendingWork) -> String {
-    if work.unreadable {
-        return "the queue of ST-Auto-Recap cannot be read".into();
-    }
     let mut parts: Vec<String> = work
         .runnable
         .iter()
@@ -86,7 +97,12 @@ fn work_words(work: &PendingWork) -> String {
     if parts.is_empty() {
         return "ST-Auto-Recap is working on an operation".into();
     }
-    format!("ST-Auto-Recap has work in its queue: {}", parts.join(", "))
+    let queue = if work.is_paused {
+        "the queue of ST-Auto-Recap is paused"
+    } else {
+        "ST-Auto-Recap has work in its queue"
+    };
+    format!("{queue}: {}", parts.join(", "))
 }
 
 crate::diagnostics!(Obstacle {
@@ -94,8 +110,8 @@ crate::diagnostics!(Obstacle {
     Self::NoSuchMessage { asked, last } => ("no-such-message", asked: *asked, last: *last),
     Self::Damaged(damage) => [damage: Damage],
     Self::MetadataTooDeep(keys) => ("metadata-too-deep", keys: keys.clone()),
-    Self::QueueBusy(work) if work.unreadable => ("queue-unreadable"),
-    Self::QueueBusy(work) => ("queue-busy", count: work.operations().max(1)),
+    Self::QueueBusy(work) if work.is_paused => ("queue-paused", count: work.operations()),
+    Self::QueueBusy(work) => ("queue-busy", count: work.operations()),
     Self::NotASceneBreak(message) => ("not-a-scene-break", message: *message),
     Self::BookMissing(name) => ("book-missing", name: name.as_str()),
     Self::BookUnreadable { name, error } => (
@@ -113,9 +129,16 @@ mod tests {
 
     #[test]
     fn only_messages_that_may_still_change_are_unfinished() {
-        assert_eq!(Unfinished::of(3, 3, true, None), [Unfinished::Writing]);
-        assert_eq!(Unfinished::of(2, 3, true, None), []);
-        assert_eq!(Unfinished::of(2, 3, false, Some(2)), [Unfinished::BeingEdited(None)]);
-        assert_eq!(Unfinished::of(2, 3, true, Some(1)), [Unfinished::BeingEdited(Some(1))]);
+        assert_eq!(Unfinished::of(3, 3, true, None, false), [Unfinished::Writing]);
+        assert_eq!(Unfinished::of(2, 3, true, None, false), []);
+        assert_eq!(Unfinished::of(2, 3, false, Some(2), false), [Unfinished::BeingEdited(None)]);
+        assert_eq!(Unfinished::of(2, 3, true, Some(1), false), [Unfinished::BeingEdited(Some(1))]);
+    }
+
+    #[test]
+    fn a_child_that_opens_costs_the_reply_that_is_being_written() {
+        assert_eq!(Unfinished::of(2, 3, true, None, true), [Unfinished::ReplyAfter]);
+        assert_eq!(Unfinished::of(3, 3, true, None, true), [Unfinished::Writing]);
+        assert_eq!(Unfinished::of(2, 3, false, None, true), []);
     }
 }

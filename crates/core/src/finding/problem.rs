@@ -28,6 +28,15 @@ pub enum Finding {
         name: String,
         by: Vec<String>,
     },
+    /// It has no book, because this one of its parent could not be copied when it was made.
+    BookFailed(String),
+    /// It has no book, because it was made without a copy of this one.
+    BookLeftOut(String),
+    /// Memory Books keeps the memories of other timelines of the family in the same book.
+    MemoriesShared {
+        name: String,
+        with: Vec<String>,
+    },
     /// Its own book replaces this one, which belongs to a character, a persona or all chats.
     LeavesOut(String),
     /// The same, but it has no book of its own, so nothing is left out.
@@ -49,7 +58,11 @@ pub enum Finding {
     },
     RunningVersionMissing(i64),
     /// The version named in the seal is gone, or the whole recap is.
-    RunningVersionGone(i64),
+    RunningVersionGone {
+        version: i64,
+        /// ST-Auto-Recap's own buttons, or playing on, can have removed it.
+        is_plausible: bool,
+    },
     /// The content of the version named in the seal has changed.
     RunningVersionChanged(i64),
     /// Another version is current, although there are no new messages since the fork.
@@ -83,8 +96,11 @@ impl Finding {
             self,
             Self::AnotherBook { .. }
                 | Self::BookUsedElsewhere { .. }
+                | Self::BookLeftOut(_)
+                | Self::MemoriesShared { .. }
                 | Self::LeavesOut(_)
                 | Self::BookEdited { .. }
+                | Self::RunningVersionGone { is_plausible: true, .. }
                 | Self::RunningVersionChanged(_)
                 | Self::AnotherRunningVersion { .. }
                 | Self::Registry(RegistryFlaw::AnotherName { .. })
@@ -113,11 +129,21 @@ impl fmt::Display for Finding {
             Self::BookUsedElsewhere { name, by } => {
                 write!(out, "its lorebook {name:?} is also used by {}", quoted(by))
             }
+            Self::BookFailed(name) => write!(
+                out,
+                "has no lorebook: {name:?} could not be copied for it when it was made"
+            ),
+            Self::BookLeftOut(name) => {
+                write!(out, "has no lorebook: it was made without a copy of {name:?}")
+            }
+            Self::MemoriesShared { name, with } => {
+                write!(out, "shares its memory book {name:?} with {}", quoted(with))
+            }
             Self::LeavesOut(name) => {
                 write!(out, "leaves out {name:?}, which its own copy replaces")
             }
             Self::LeavesOutNothing(name) => {
-                write!(out, "leaves out {name:?}, but has no lorebook instead, so it is used")
+                write!(out, "has no lorebook: its own copy of {name:?} is missing, so the shared one is used")
             }
             Self::AnotherBook { sealed, bound: Some(bound) } => {
                 write!(out, "was made with the lorebook {sealed:?} but is bound to {bound:?} now")
@@ -136,7 +162,7 @@ impl fmt::Display for Finding {
             Self::RunningVersionMissing(version) => {
                 write!(out, "its running recap has no version {version}, though that one is in use")
             }
-            Self::RunningVersionGone(version) => {
+            Self::RunningVersionGone { version, .. } => {
                 write!(
                     out,
                     "version {version} of its running recap, which it was made with, is gone"
@@ -174,7 +200,9 @@ impl fmt::Display for Finding {
             Self::ParentMissing(name) => write!(out, "its parent {name:?} is missing"),
             Self::Cycle(name) => write!(out, "its parent {name:?} descends from itself"),
             Self::NoSeal => {
-                out.write_str("an older timeline: nothing was recorded when it was made")
+                out.write_str(
+                    "nothing was recorded when it was made: before Forklore, without it, or by a fork that failed",
+                )
             }
             Self::Unlisted => {
                 out.write_str("no group lists this chat, so SillyTavern does not show it")
@@ -202,6 +230,13 @@ crate::diagnostics!(Finding {
         name: name.as_str(),
         by: by.clone(),
     ),
+    Self::BookFailed(name) => ("book-failed", name: name.as_str()),
+    Self::BookLeftOut(name) => ("book-left-out", name: name.as_str()),
+    Self::MemoriesShared { name, with } => (
+        "memories-shared",
+        name: name.as_str(),
+        with: with.clone(),
+    ),
     Self::LeavesOut(name) => ("leaves-out", name: name.as_str()),
     Self::LeavesOutNothing(name) => ("leaves-out-nothing", name: name.as_str()),
     Self::AnotherBook { sealed, bound } => (
@@ -212,7 +247,7 @@ crate::diagnostics!(Finding {
     Self::CutShort { sealed, messages } => ("cut-short", sealed: *sealed, messages: *messages),
     Self::BookEdited { sealed, entries } => ("book-edited", sealed: *sealed, entries: *entries),
     Self::RunningVersionMissing(version) => ("running-missing", version: *version),
-    Self::RunningVersionGone(version) => ("running-gone", version: *version),
+    Self::RunningVersionGone { version, .. } => ("running-gone", version: *version),
     Self::RunningVersionChanged(version) => ("running-changed", version: *version),
     Self::AnotherRunningVersion { sealed, current } => (
         "running-another",

@@ -2,7 +2,111 @@
 
 use std::fmt;
 
+use crate::finding::Obstacle;
 use crate::timeline::references::ReferencePlace;
+
+/// Why a child has no copy of its parent's lorebook. Of several reasons, the first counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WithoutBook {
+    /// ST-Auto-Recap had this many operations left.
+    Busy(usize),
+    /// The same, and the user had paused its queue.
+    Paused(usize),
+    NotASceneBreak,
+    Missing,
+    Unreadable,
+    /// The book was not recorded well enough.
+    NotKnown,
+    /// The metadata was not recorded well enough.
+    MetadataNotKnown,
+    /// The user was asked, and gave no answer.
+    NotAnswered,
+    Chosen,
+}
+
+impl WithoutBook {
+    /// `None` if even a child without a book has this obstacle.
+    pub fn of(obstacle: &Obstacle) -> Option<Self> {
+        match obstacle {
+            Obstacle::QueueBusy(work) if work.is_paused => Some(Self::Paused(work.operations())),
+            Obstacle::QueueBusy(work) => Some(Self::Busy(work.operations())),
+            Obstacle::NotASceneBreak(_) => Some(Self::NotASceneBreak),
+            Obstacle::BookMissing(_) => Some(Self::Missing),
+            Obstacle::BookUnreadable { .. } => Some(Self::Unreadable),
+            Obstacle::NotKnownWellEnough { .. } => Some(Self::NotKnown),
+            Obstacle::MetadataNotExact(_) => Some(Self::MetadataNotKnown),
+            Obstacle::NoMessages
+            | Obstacle::NoSuchMessage { .. }
+            | Obstacle::Damaged(_)
+            | Obstacle::MetadataTooDeep(_) => None,
+        }
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Busy(_) => "busy",
+            Self::Paused(_) => "paused",
+            Self::NotASceneBreak => "not-scene-break",
+            Self::Missing => "missing",
+            Self::Unreadable => "unreadable",
+            Self::NotKnown => "not-known",
+            Self::MetadataNotKnown => "metadata-not-known",
+            Self::NotAnswered => "not-answered",
+            Self::Chosen => "chosen",
+        }
+    }
+
+    /// The inverse of [`word`](Self::word) and [`operations`](Self::operations).
+    pub fn from_words(word: &str, operations: usize) -> Option<Self> {
+        [
+            Self::Busy(operations),
+            Self::Paused(operations),
+            Self::NotASceneBreak,
+            Self::Missing,
+            Self::Unreadable,
+            Self::NotKnown,
+            Self::MetadataNotKnown,
+            Self::NotAnswered,
+            Self::Chosen,
+        ]
+        .into_iter()
+        .find(|why| why.word() == word)
+    }
+
+    /// How many operations were left, if that was the reason.
+    pub fn operations(self) -> Option<usize> {
+        match self {
+            Self::Busy(operations) | Self::Paused(operations) => Some(operations),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for WithoutBook {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let left = |operations: &usize| match operations {
+            1 => "1 operation left".to_owned(),
+            many => format!("{many} operations left"),
+        };
+        match self {
+            Self::Busy(operations) => {
+                write!(out, ": ST-Auto-Recap was still working, with {}", left(operations))
+            }
+            Self::Paused(operations) => {
+                write!(out, ": the queue of ST-Auto-Recap is paused, with {}", left(operations))
+            }
+            Self::NotASceneBreak => out.write_str(": the message is not a scene break"),
+            Self::Missing => out.write_str(": it does not exist"),
+            Self::Unreadable => out.write_str(": it cannot be read"),
+            Self::NotKnown => out.write_str(": it was not recorded at that message"),
+            Self::MetadataNotKnown => {
+                out.write_str(": the rest of the metadata was not recorded at that message")
+            }
+            Self::NotAnswered => out.write_str(": the question about it was not answered"),
+            Self::Chosen => out.write_str(", as you chose"),
+        }
+    }
+}
 
 /// Something that the user should know about a fork.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,15 +120,31 @@ pub enum Remark {
     MetadataIsLive(Vec<String>),
     /// These keys of other extensions have today's values.
     OthersAreLive(Vec<String>),
+    /// These keys of other extensions had values that were too large to record, and are gone today.
+    OthersAreLost(Vec<String>),
     /// The messages have data of other extensions under these keys, which is copied as it is today.
     MessagesAreLive(Vec<String>),
     RecapLostFields(usize),
     FieldsFilled(usize),
     SnapshotOfAnotherBook(String),
     BookIsLive,
-    /// The separate book of Memory Books was copied as it is today.
+    /// The page's copy of this book was not what its file holds.
+    PageIsBehind(String),
+    /// There was no book, as of this message.
+    NoBookAsOf {
+        message: usize,
+        /// Whether that is the message of the fork.
+        here: bool,
+    },
+    /// The child has its own copy of this book of the character.
+    OwnCopy(String),
+    /// The child shares this book with all chats of the character.
+    SharesBook(String),
+    /// A book that Memory Books names was copied as it is today.
     MemoriesAreLive(String),
-    WithoutBook(String),
+    /// A book that Memory Books names was not copied.
+    MemoriesLeft(String),
+    WithoutBook(String, WithoutBook),
     ByteOrderMarkDropped,
     RunningVersionsDropped(usize),
     CombinedRecapDropped,
@@ -38,6 +158,19 @@ pub enum Remark {
     /// The book is also selected elsewhere; SillyTavern does not scan such a book as the chat's
     /// own.
     AlsoSelected(ReferencePlace),
+}
+
+impl Remark {
+    /// Whether it means nothing to someone who does not use ST-Auto-Recap.
+    pub fn is_about_recaps(&self) -> bool {
+        matches!(
+            self,
+            Self::RunningVersionsDropped(_)
+                | Self::CombinedRecapDropped
+                | Self::QueueDrained
+                | Self::PastQueueDrained
+        )
+    }
 }
 
 impl fmt::Display for Remark {
@@ -55,6 +188,11 @@ impl fmt::Display for Remark {
             Self::OthersAreLive(keys) => write!(
                 out,
                 "not recorded for this message, so as it is today: what other extensions keep ({})",
+                keys.join(", ")
+            ),
+            Self::OthersAreLost(keys) => write!(
+                out,
+                "too large to be recorded for this message, and gone today: what other extensions keep ({})",
                 keys.join(", ")
             ),
             Self::MessagesAreLive(keys) => write!(
@@ -76,12 +214,32 @@ impl fmt::Display for Remark {
                 write!(out, "the recap snapshot is of another lorebook, {name:?}")
             }
             Self::BookIsLive => out.write_str("the lorebook is as it is today, not as it was then"),
+            Self::PageIsBehind(name) => write!(
+                out,
+                "this page had another copy of the lorebook {name:?} than its file holds; the fork has what the file holds"
+            ),
+            Self::NoBookAsOf { here: true, .. } => {
+                out.write_str("there was no lorebook, as last seen at this message")
+            }
+            Self::NoBookAsOf { message, here: false } => {
+                write!(out, "there was no lorebook, as of message {message}")
+            }
+            Self::OwnCopy(name) => write!(
+                out,
+                "it has its own copy of the lorebook {name:?}, as that is today"
+            ),
+            Self::SharesBook(name) => {
+                write!(out, "it shares the lorebook {name:?} with all chats of its character")
+            }
             Self::MemoriesAreLive(name) => write!(
                 out,
                 "the memory book {name:?} was copied as it is today, without memories of later messages"
             ),
-            Self::WithoutBook(name) => {
-                write!(out, "its lorebook {name:?} could not be brought along: it has none now")
+            Self::MemoriesLeft(name) => {
+                write!(out, "the memory book {name:?} could not be copied, so it does not use one in its place")
+            }
+            Self::WithoutBook(name, why) => {
+                write!(out, "the lorebook {name:?} was not copied{why}")
             }
             Self::ByteOrderMarkDropped => {
                 out.write_str("the lorebook began with a byte-order mark, which SillyTavern cannot read; the copy has none")
@@ -170,13 +328,24 @@ crate::diagnostics!(Remark {
     Self::NotASceneBreak => ("not-scene-break"),
     Self::MetadataIsLive(keys) => ("metadata-live", keys: keys.clone()),
     Self::OthersAreLive(keys) => ("others-live", keys: keys.clone()),
+    Self::OthersAreLost(keys) => ("others-lost", keys: keys.clone()),
     Self::MessagesAreLive(keys) => ("messages-live", keys: keys.clone()),
     Self::RecapLostFields(entries) => ("recap-lost-fields", count: *entries),
     Self::FieldsFilled(entries) => ("fields-filled", count: *entries),
     Self::SnapshotOfAnotherBook(name) => ("snapshot-of-another", name: name.as_str()),
     Self::BookIsLive => ("book-live"),
+    Self::PageIsBehind(name) => ("page-behind", name: name.as_str()),
+    Self::NoBookAsOf { message, here } => ("no-book-as-of", as_of: *message, here: *here),
+    Self::OwnCopy(name) => ("own-copy", name: name.as_str()),
+    Self::SharesBook(name) => ("shares-book", name: name.as_str()),
     Self::MemoriesAreLive(name) => ("memories-live", name: name.as_str()),
-    Self::WithoutBook(name) => ("without-book", name: name.as_str()),
+    Self::MemoriesLeft(name) => ("memories-left", name: name.as_str()),
+    Self::WithoutBook(name, why) => (
+        "without-book",
+        name: name.as_str(),
+        why: why.word(),
+        count: why.operations(),
+    ),
     Self::ByteOrderMarkDropped => ("bom-dropped"),
     Self::RunningVersionsDropped(versions) => ("running-dropped", count: *versions),
     Self::CombinedRecapDropped => ("combined-dropped"),

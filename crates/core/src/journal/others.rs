@@ -1,10 +1,8 @@
 //! Metadata of extensions that Forklore does not know: recorded verbatim, and restored in children.
 
-use std::borrow::Cow;
-
 use crate::digest::Digest;
 use crate::sillytavern::chat::Chat;
-use forklore_json::{JsText, Json, Object};
+use forklore_json::{JsText, Json, Object, Raw};
 
 use super::state::RECORDED_METADATA;
 
@@ -83,6 +81,26 @@ pub fn names(today: &Json) -> Vec<String> {
     kept.map(|(key, _)| key.to_string_lossy().into_owned()).collect()
 }
 
+/// SillyTavern's own keys of a message.
+const SILLYTAVERN_MESSAGE: [&str; 16] = [
+    "extra",
+    "force_avatar",
+    "gen_finished",
+    "gen_id",
+    "gen_started",
+    "is_name",
+    "is_system",
+    "is_user",
+    "mes",
+    "name",
+    "original_avatar",
+    "send_date",
+    "swipe_id",
+    "swipe_info",
+    "swipes",
+    "title",
+];
+
 /// SillyTavern's own keys in a message's `extra`.
 const SILLYTAVERN_EXTRA: [&str; 29] = [
     "api",
@@ -116,20 +134,24 @@ const SILLYTAVERN_EXTRA: [&str; 29] = [
     "video",
 ];
 
-/// The keys of unknown extensions in the `extra` of the messages up to `last`. These values are
-/// copied with their message, as they are today.
+/// The keys of unknown extensions on the messages up to `last`, and in their `extra`. These values
+/// are copied with their message, as they are today.
 pub fn keys_on_messages(chat: &Chat<'_>, last: usize) -> Vec<String> {
-    let extras = (0..=last).filter_map(|index| chat.message(index)?.get("extra"));
-    let keys = extras.flat_map(|extra| extra.members()).filter_map(|member| member.key.text());
-    let is_others = |key: &Cow<'_, str>| {
-        !SILLYTAVERN_EXTRA.contains(&&**key)
-            && !key.starts_with("reasoning")
-            && !HANDLED_PREFIXES.iter().any(|start| key.starts_with(start))
-    };
+    let is_handled = |key: &str| HANDLED_PREFIXES.iter().any(|start| key.starts_with(start));
+    let is_of_message = |key: &str| SILLYTAVERN_MESSAGE.contains(&key);
+    let is_in_extra = |key: &str| SILLYTAVERN_EXTRA.contains(&key) || key.starts_with("reasoning");
     let mut found: Vec<String> = Vec::new();
-    for key in keys.filter(is_others) {
-        if !found.iter().any(|other| *other == *key) {
-            found.push(key.into_owned());
+    let mut add = |holder: Raw<'_>, is_own: &dyn Fn(&str) -> bool| {
+        for key in holder.members().filter_map(|member| member.key.text()) {
+            if !is_own(&key) && !is_handled(&key) && !found.iter().any(|other| *other == *key) {
+                found.push(key.into_owned());
+            }
+        }
+    };
+    for message in (0..=last).filter_map(|index| chat.message(index)) {
+        add(message, &is_of_message);
+        if let Some(extra) = message.get("extra") {
+            add(extra, &is_in_extra);
         }
     }
     found
@@ -179,10 +201,10 @@ mod tests {
         let text = br#"{"chat_metadata":{}}
 {"mes":"a","extra":{"api":"x","reasoning_type":"y","qvink_memory":{},"auto_recap_memory":{}}}
 {"mes":"b"}
-{"mes":"c","extra":{"qvink_memory":{},"cnz":1}}"#;
+{"mes":"c","horae_meta":{"hp":1},"gen_started":1,"forklore":{},"swipe_info":[],"extra":{"qvink_memory":{},"cnz":1}}"#;
         let chat = Chat::read(text, crate::sillytavern::chat::ChatKind::Solo);
         assert_eq!(keys_on_messages(&chat, 1), ["qvink_memory"]);
-        assert_eq!(keys_on_messages(&chat, 2), ["qvink_memory", "cnz"]);
+        assert_eq!(keys_on_messages(&chat, 2), ["qvink_memory", "horae_meta", "cnz"]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! written.
 
 use crate::digest::Digest;
-use crate::memory_books;
+use crate::memory_books::{self, BookCopies};
 use crate::recap::queue::{self, PendingWork};
 use crate::sillytavern::book::{self, Book, Entry};
 use crate::timeline::mark::Mark;
@@ -50,12 +50,52 @@ impl NewBook {
 /// always left out of content from the journal or a snapshot, because nothing would run operations
 /// of a past state.
 pub fn new_book(name: &str, content: &BookContent<'_>, drain: bool, mark: &Mark) -> NewBook {
+    book_among(&BookCopies::default(), name, content, drain, mark)
+}
+
+/// The same for a child that gets these copies.
+pub(crate) fn book_among(
+    copies: &BookCopies,
+    name: &str,
+    content: &BookContent<'_>,
+    drain: bool,
+    mark: &Mark,
+) -> NewBook {
+    let names = Names { book: name, copies, mark };
     match content {
-        BookContent::Bytes(book) => from_bytes(name, book, drain, mark),
-        BookContent::Journal(value) => from_value(name, Json::Object(value.clone()), mark),
-        BookContent::Rebuilt(rebuilt) => from_value(name, rebuilt.book.clone(), mark),
+        BookContent::Bytes(book) => from_bytes(names, book, drain),
+        BookContent::Journal(value) => from_value(names, Json::Object(value.clone())),
+        BookContent::Rebuilt(rebuilt) => from_value(names, rebuilt.book.clone()),
     }
 }
+
+/// What a copy and its memories are called, and what they were called before.
+#[derive(Clone, Copy)]
+struct Names<'a> {
+    book: &'a str,
+    copies: &'a BookCopies,
+    mark: &'a Mark,
+}
+
+impl Names<'_> {
+    /// The chat of a memory.
+    fn chat(&self, name: &str) -> Option<&str> {
+        (self.mark.from_chat.as_deref() == Some(name)).then_some(&self.mark.chat)
+    }
+
+    /// The book that a memory was created in.
+    fn first_book(&self, name: &str) -> Option<&str> {
+        let is_this = self.mark.from_book.as_deref() == Some(name);
+        if is_this { Some(self.book) } else { self.copies.first_book(name) }
+    }
+
+    /// The new value of a memory's field.
+    fn renamed(&self, field: &str, name: &str) -> Option<&str> {
+        if field == memory_books::CHAT_ID { self.chat(name) } else { self.first_book(name) }
+    }
+}
+
+const NAMES_IN_MEMORIES: [&str; 2] = [memory_books::CHAT_ID, memory_books::FIRST_BOOK];
 
 /// The parsed book.
 pub fn book_value(content: &BookContent<'_>) -> Json {
@@ -66,10 +106,17 @@ pub fn book_value(content: &BookContent<'_>) -> Json {
     }
 }
 
-/// A copy of today's book without Memory Books' memories of messages after `last`.
-pub(crate) fn memories_until(last: usize, name: &str, book: &Book<'_>, mark: &Mark) -> NewBook {
+/// A copy of today's book, without Memory Books' memories of messages after `last`, if it is given.
+pub(crate) fn memories_until(
+    last: Option<usize>,
+    copies: &BookCopies,
+    name: &str,
+    book: &Book<'_>,
+    mark: &Mark,
+) -> NewBook {
     let is_later = |entry: &Entry<'_>| {
-        entry.value().json().is_ok_and(|entry| memory_books::is_later(&entry, last))
+        let entry = entry.value().json();
+        last.is_some_and(|last| entry.is_ok_and(|entry| memory_books::is_later(&entry, last)))
     };
     let later: Vec<String> =
         book.entries().filter(is_later).map(|entry| entry.key().into_owned()).collect();
@@ -80,20 +127,25 @@ pub(crate) fn memories_until(last: usize, name: &str, book: &Book<'_>, mark: &Ma
         edits.change(entries, 1, &removals);
     }
     let bytes = edits.apply();
-    from_bytes(name, Book::read(&bytes).as_ref().unwrap_or(book), false, mark)
+    let names = Names { book: name, copies, mark };
+    from_bytes(names, Book::read(&bytes).as_ref().unwrap_or(book), false)
 }
 
 /// A book without entries.
 pub fn empty_book(name: &str, mark: &Mark) -> NewBook {
-    from_value(name, Json::object([("entries", Object::new().into())]), mark)
+    let names = Names { book: name, copies: &BookCopies::default(), mark };
+    from_value(names, Json::object([("entries", Object::new().into())]))
 }
 
-fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook {
+fn from_bytes(names: Names<'_>, book: &Book<'_>, drain: bool) -> NewBook {
     let mut edits = Edits::of(book.root());
     for entry in book.entries() {
-        for (field, from, to) in renamed_in_memories(name, mark) {
-            if let Some(old) = entry.value().get(field).filter(|old| old.is_text(from)) {
-                edits.replace(old, &Json::from(to));
+        for field in NAMES_IN_MEMORIES {
+            if let Some(old) = entry.value().get(field)
+                && let Some(new) =
+                    old.text().and_then(|name| names.renamed(field, &name).map(Json::from))
+            {
+                edits.replace(old, &new);
             }
         }
     }
@@ -117,8 +169,8 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
     let lore = value.as_ref().map_or(digest, book::lore_digest_of);
     let value = value.unwrap_or(Json::Null);
     NewBook {
-        name: name.to_owned(),
-        bytes: book.with_mark(Some(&mark.to_json())),
+        name: names.book.to_owned(),
+        bytes: book.with_mark(Some(&names.mark.to_json())),
         entries: book.entries().count(),
         digest,
         lore,
@@ -128,7 +180,7 @@ fn from_bytes(name: &str, book: &Book<'_>, drain: bool, mark: &Mark) -> NewBook 
     }
 }
 
-fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
+fn from_value(names: Names<'_>, mut value: Json) -> NewBook {
     let mut drained = false;
     if let Some(entries) = value.as_object_mut().and_then(|book| book.get_mut("entries"))
         && let Some(entries) = entries.as_object_mut()
@@ -145,9 +197,11 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
             entries.insert(key, entry);
         }
         for entry in entries.values_mut().filter_map(Json::as_object_mut) {
-            for (field, from, to) in renamed_in_memories(name, mark) {
-                if entry.get(field) == Some(&Json::from(from)) {
-                    entry.insert(field, to);
+            for field in NAMES_IN_MEMORIES {
+                let name = entry.get(field).and_then(Json::as_str);
+                if let Some(new) = name.and_then(|name| names.renamed(field, &name).map(Json::from))
+                {
+                    entry.insert(field, new);
                 }
             }
         }
@@ -159,13 +213,13 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
             Some(Json::Object(extensions)) => extensions.clone(),
             _ => Object::new(),
         };
-        extensions.insert(book::NAMESPACE, mark.to_json());
+        extensions.insert(book::NAMESPACE, names.mark.to_json());
         book.insert("extensions", extensions);
     }
     let bytes = value.stringify_with(Indent::BOOK);
     let values = entries_of(value);
     NewBook {
-        name: name.to_owned(),
+        name: names.book.to_owned(),
         bytes,
         entries: values.len(),
         digest,
@@ -174,17 +228,6 @@ fn from_value(name: &str, mut value: Json, mark: &Mark) -> NewBook {
         had_extensions,
         values,
     }
-}
-
-/// The fields of Memory Books' memories that name their chat and their book, each with the old and
-/// the new name.
-fn renamed_in_memories<'a>(
-    name: &'a str,
-    mark: &'a Mark,
-) -> impl Iterator<Item = (&'static str, &'a str, &'a str)> {
-    let chat = mark.from_chat.as_deref().map(|from| (memory_books::CHAT_ID, from, &*mark.chat));
-    let book = mark.from_book.as_deref().map(|from| (memory_books::FIRST_BOOK, from, name));
-    chat.into_iter().chain(book)
 }
 
 fn entries_of(mut book: Json) -> Object {

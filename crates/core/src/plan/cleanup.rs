@@ -151,7 +151,7 @@ mod tests {
     fn timelines(books: &[usize]) -> Vec<Timeline> {
         let timeline = |(at, book): (usize, &usize)| {
             let metadata = Json::object([("world_info", Json::from(SPELLINGS[*book]))]);
-            Timeline::of(Home::Loose, format!("chat {at}"), &metadata)
+            Timeline::of(Home::Loose, format!("chat {at}"), &metadata, None)
         };
         books.iter().enumerate().map(timeline).collect()
     }

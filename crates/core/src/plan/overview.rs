@@ -269,7 +269,7 @@ mod tests {
             ]),
             HeaderState::NotRead | HeaderState::Unreadable => Json::Null,
         };
-        let timeline = Timeline::of(Home::Loose, name.to_owned(), &metadata);
+        let timeline = Timeline::of(Home::Loose, name.to_owned(), &metadata, None);
         (timeline, Head { header, date: date.map(f64::from), ..head(2, &metadata) })
     }
 
@@ -326,7 +326,7 @@ mod tests {
     fn problems_are_counted_by_timeline() {
         let metadata = json(r#"{"world_info":"Lore"}"#);
         let timelines =
-            ["a", "b", "c"].map(|name| Timeline::of(Home::Loose, name.to_owned(), &metadata));
+            ["a", "b", "c"].map(|name| Timeline::of(Home::Loose, name.to_owned(), &metadata, None));
         let unreadable = Head { header: HeaderState::Unreadable, ..head(1, &Json::Null) };
         let recaps = vec![json(r#"{"code":"running-missing","problem":true}"#)];
         let heads = [head(1, &metadata), unreadable, Head { recaps, ..head(1, &metadata) }];
@@ -341,13 +341,37 @@ mod tests {
     }
 
     #[test]
+    fn an_inherited_seal_says_nothing_about_the_chat() {
+        let with = |main_chat: &str, integrity: &str| {
+            let text = format!(
+                r#"{{"main_chat":"{main_chat}","integrity":"{integrity}","forklore":{{"kind":"checkpoint",
+                "integrity":"own","parent":{{"chat":"a","message":2}}}}}}"#
+            );
+            json(&text)
+        };
+        let shown = |metadata: &Json| {
+            let named = [("a", &Json::Null), ("b", &with("a", "own")), ("c", metadata)];
+            let timelines =
+                named.map(|(name, header)| Timeline::of(Home::Loose, name.into(), header, Some(4)));
+            let heads = named.map(|(_, header)| head(4, header));
+            let shown = overview(&timelines, &heads, &HashMap::new(), "a").timelines;
+            let has_none = shown[2].findings.contains(&Finding::NoSeal);
+            (shown[2].kind, shown[2].parent.clone(), shown[2].fork_point, has_none)
+        };
+        let parent = |name: &str| Some(name.to_owned());
+        assert_eq!(shown(&with("a", "own")), ("checkpoint", parent("a"), Some(2), false));
+        assert_eq!(shown(&with("b", "other")), ("fork", parent("b"), None, true));
+        assert_eq!(shown(&with("b", "own")), ("fork", parent("b"), None, true));
+    }
+
+    #[test]
     fn the_entries_are_those_read_or_cached_or_sealed() {
         let metadata = json(
             r#"{"world_info":"Lore","forklore":{"kind":"branch","parent":{"chat":"m","message":0},
                 "book":{"name":"Lore","entries":7,"exactness":"live","source":"files",
                 "digest":"sha256:0000000000000000000000000000000000000000000000000000000000000000"}}}"#,
         );
-        let timelines = [Timeline::of(Home::Loose, "a".to_owned(), &metadata)];
+        let timelines = [Timeline::of(Home::Loose, "a".to_owned(), &metadata, None)];
         let entries = |known: Option<KnownBook>| {
             let known = known.map(|book| ("lore".to_owned(), book)).into_iter().collect();
             overview(&timelines, &[head(3, &metadata)], &known, "a").timelines[0].entries
@@ -377,7 +401,7 @@ mod tests {
             r#"{"main_chat":"gone"}"#.to_owned(),
         ] {
             let metadata = json(&text);
-            let timelines = [Timeline::of(Home::Loose, "a".to_owned(), &metadata)];
+            let timelines = [Timeline::of(Home::Loose, "a".to_owned(), &metadata, None)];
             let nodes = families(&timelines);
             let users = BookUsers::of(&timelines, &nodes);
             let context = VerifyContext::of(&users, 0, true);

@@ -186,7 +186,7 @@ mod tests {
     fn the_children_and_the_parent_name_a_chat() {
         let timeline = |(name, metadata): (&str, &str)| {
             let metadata = Json::parse(metadata.as_bytes()).unwrap();
-            Timeline::of(Home::Loose, name.into(), &metadata)
+            Timeline::of(Home::Loose, name.into(), &metadata, None)
         };
         let seal = r#"{"forklore":{"kind":"branch","parent":{"chat":"Old","message":1}}}"#;
         let others = [

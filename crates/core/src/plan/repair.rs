@@ -1,12 +1,15 @@
 //! Gives a chat its lost book back, a book of its own, or an earlier state of its book.
 
 use crate::finding::Remark;
-use crate::journal;
 use crate::journal::rewrite::{self, Rewrite};
+use crate::journal::{self, Folded};
 use crate::pieces::Pieces;
 use crate::plan::book_copy::{NewBook, empty_book, new_book};
-use crate::plan::fork::{Rebinding, Timestamp, metadata_text, metadata_value, rebind};
-use crate::recap::snapshot;
+use crate::plan::fork::{
+    Rebinding, Timestamp, metadata_text, metadata_value, pending_work, rebind,
+};
+use crate::recap::{notes, snapshot};
+use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::{self, NamedFile};
 use crate::timeline::exactness::{Exactness, Knowledge, Source};
 use crate::timeline::mark::Mark;
@@ -117,7 +120,7 @@ pub fn repair<'a>(
 /// repair, because `clean` may remove books with Forklore's mark.
 fn was_made_by_forklore(subject: BoundChat<'_>) -> bool {
     let marked = subject.bound.book().is_some_and(|book| book.mark().is_some());
-    let sealed = Seal::read(&metadata_value(subject.chat)).and_then(|seal| seal.book);
+    let sealed = Seal::of(subject.chat).and_then(|seal| seal.book);
     let bound = subject.bound.name().map(names::book_key);
     marked || sealed.is_some_and(|sealed| Some(names::book_key(&sealed.name)) == bound)
 }
@@ -137,6 +140,11 @@ fn repair_content<'a>(
         RepairSource::Journal => {
             let folded = journal::fold(subject.chat, last)
                 .ok_or_else(|| CannotRepair::NoJournal(subject.name.to_owned()))?;
+            // A fork that failed has its parent's records, up to the one that says it has no book.
+            let folded = match subject.bound {
+                BoundBook::None => newest_with_book(subject.chat, folded),
+                _ => folded,
+            };
             let book = folded
                 .state
                 .book
@@ -159,6 +167,17 @@ fn repair_content<'a>(
             Ok((None, None, Knowledge { exactness: Exactness::Live, source: Source::Chosen }))
         }
     }
+}
+
+/// The newest of the last recorded states that has a book; `last` if none has.
+fn newest_with_book(chat: &Chat<'_>, last: Folded) -> Folded {
+    const MOST: usize = 100;
+    let before = last.message.saturating_sub(MOST)..last.message;
+    let has_book = |folded: &Folded| folded.state.book.is_some();
+    if has_book(&last) {
+        return last;
+    }
+    before.rev().find_map(|m| journal::fold(chat, m).filter(has_book)).unwrap_or(last)
 }
 
 /// Gives a chat that shares its book its own book, called `book`.
@@ -210,8 +229,8 @@ pub fn split<'a>(
         part,
     };
     // A timeline without a seal gets one now, if its parent and fork point are known.
-    if let Some(seal) = Seal::read(&metadata_value(subject.chat)) {
-        let seal = Seal { book: Some(sealed), state: None, ..seal };
+    if let Some(seal) = Seal::of(subject.chat) {
+        let seal = Seal { book: Some(sealed), no_book: None, left_out: None, state: None, ..seal };
         chat_changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
     } else if let (Some(parent), Some(message)) =
         (metadata_text(subject.chat, "main_chat"), fork_point)
@@ -220,11 +239,14 @@ pub fn split<'a>(
             names::descent(subject.name).map_or(names::ForkKind::Branch, |descent| descent.kind);
         let seal = Seal {
             kind,
+            integrity: metadata_text(subject.chat, "integrity"),
             parent,
             parent_integrity: None,
             message,
             made: now.iso.clone(),
             book: Some(sealed),
+            no_book: None,
+            left_out: None,
             metadata: Knowledge::LIVE,
             state: None,
             running_recap: rebound.running_recap,
@@ -286,8 +308,18 @@ pub fn restore<'a>(
     if book.drained {
         remarks.push(Remark::PastQueueDrained);
     }
+    let metadata = metadata_value(subject.chat);
+    if pending_work(&metadata, subject.bound.book(), 0).is_pending() {
+        remarks.push(Remark::QueueDrained);
+    }
+    // ST-Auto-Recap also lists the entries in the chat, and would write those that are gone back.
+    let notes = metadata.get(notes::KEY).and_then(|notes| notes::reindexed(notes, &book.values));
+    let chat = notes.filter(|_| subject.chat.is_sound_to_fork()).map(|notes| {
+        let header = rewrite::header(subject.chat, &[(notes::KEY, Edit::Set(notes))]);
+        Rewrite { header: Some(header), ..Rewrite::default() }.of(subject.chat, None)
+    });
     let replaces = !matches!(subject.bound, BoundBook::Missing { .. });
-    Ok(BookPlan { book: Some(book), replaces, chat: None, part: Some(*part), remarks })
+    Ok(BookPlan { book: Some(book), replaces, chat, part: Some(*part), remarks })
 }
 
 /// Updates all references in the chat after its book was renamed to `name`. In `subject`, the book
@@ -299,7 +331,7 @@ pub fn follow<'a>(subject: BoundChat<'a>, name: &str) -> Result<BookPlan<'a>, Ca
     let value = book.root().json().unwrap_or(Json::Null);
     let entries = value.get("entries").and_then(Json::as_object).cloned().unwrap_or_default();
     let mut changes = Vec::new();
-    if let Some(mut seal) = Seal::read(&metadata_value(subject.chat))
+    if let Some(mut seal) = Seal::of(subject.chat)
         && let Some(sealed) = &mut seal.book
         && names::book_key(&sealed.name) == names::book_key(old)
     {
@@ -383,10 +415,10 @@ crate::diagnostics!(CannotRepair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::fork::{ForkRequest, Policy, plan};
+    use crate::journal::RecordedState;
+    use crate::plan::fork::{ForkRequest, Policy, metadata_value, plan};
     use crate::recap::{queue, running};
     use crate::sillytavern::book::Book;
-    use crate::sillytavern::chat::Chat;
     use crate::sillytavern::chat::ChatKind;
     use crate::sillytavern::names::ForkKind;
     use crate::timeline::moment::BoundChat;
@@ -408,7 +440,8 @@ mod tests {
             integrity: "j".into(),
             now: now(),
             policy: Policy::default(),
-            memory_books: None,
+            memory_books: crate::memory_books::MemoryBooksState::default(),
+            character_book: None,
             remarks: Vec::new(),
         }
     }
@@ -433,11 +466,39 @@ mod tests {
             BoundChat { name: "Before the storm", chat: &chat, bound: &bound, past: None };
         let plan = split(subject, "New", None, &now()).unwrap();
         let written = plan.chat.unwrap().to_vec();
-        let seal =
-            |file: &[u8]| Seal::read(&metadata_value(&Chat::read(file, ChatKind::Solo))).unwrap();
+        let seal = |file: &[u8]| Seal::of(&Chat::read(file, ChatKind::Solo)).unwrap();
         let (before, after) = (seal(&child), seal(&written));
         assert_eq!(after.book.as_ref().unwrap().name, "New");
         assert_eq!(Seal { book: None, ..after }, Seal { book: None, ..before });
+    }
+
+    #[test]
+    fn a_fork_that_failed_gets_the_book_of_its_parents_records() {
+        let book = Json::parse(BOOK).unwrap();
+        let with = RecordedState::of(&Json::Null, Some(("Lore", &book)));
+        let without = RecordedState::of(&Json::Null, None);
+        let first = journal::record(None, &with, journal::Limits::default());
+        let last = journal::record(Some((&first.id, &with)), &without, journal::Limits::default());
+        let message = |record: journal::Record| {
+            Json::object([("mes", "x".into()), (journal::FIELD, record.to_json())]).stringify()
+        };
+        let header = br#"{"chat_metadata":{}}"#.to_vec();
+        let file = [header, message(first), message(last)].join(&b'\n');
+        let chat = Chat::read(&file, ChatKind::Solo);
+        let repaired = |bound: BoundBook<'_>| {
+            let subject = BoundChat { name: "Child", chat: &chat, bound: &bound, past: None };
+            let plan = repair(subject, &RepairSource::Journal, "Child - Lore", &now())?;
+            let written = plan.chat.map(|file| file.to_vec()).unwrap_or_default();
+            let bound = Chat::read(&written, ChatKind::Solo).metadata_value();
+            Ok((plan.part, plan.book.map(|book| book.name), bound.get("world_info").cloned()))
+        };
+        let name = "Child - Lore";
+        let part = Knowledge { exactness: Exactness::Snapshot(0), source: Source::Journal };
+        let expected = (Some(part), Some(name.to_owned()), Some(name.into()));
+        assert_eq!(repaired(BoundBook::None), Ok(expected));
+        let lost = repaired(BoundBook::Missing { name: "Lore".into() });
+        let says_none = CannotRepair::NoBookInJournal("Child".into());
+        assert_eq!(lost, Err(says_none), "a chat that names a book has records of it");
     }
 
     /// A book whose queue contains a pending operation.
@@ -457,6 +518,67 @@ mod tests {
         let mut work = queue::PendingWork::default();
         book.entries().for_each(|entry| work.add_queue(&entry.content()));
         work.is_pending()
+    }
+
+    #[test]
+    fn a_restored_book_takes_the_list_of_its_entries_in_the_chat_back_with_it() {
+        let entry = |uid: &str, comment: &str, content: &str| {
+            let fields = [("uid", uid), ("comment", comment), ("content", content)];
+            (uid.to_owned(), Json::object(fields.map(|(key, text)| (key, Json::from(text)))))
+        };
+        let book = |lines: &str, names: &[(&str, &str)]| {
+            let registry =
+                entry("1", "_registry_location", &format!("[Registry: location]\n{lines}"));
+            let named = names.iter().map(|(uid, name)| entry(uid, &format!("location-{name}"), ""));
+            let entries: Object = std::iter::once(registry).chain(named).collect();
+            Json::object([("entries", Json::Object(entries))]).stringify()
+        };
+        let reef = "- uid: 9 | name: Reef | aliases: — | synopsis: —";
+        let mill = "- uid: 2 | name: Mill | aliases: — | synopsis: —";
+        let then = book(mill, &[("2", "Mill")]);
+        let today = book(&format!("{mill}\n{reef}"), &[("2", "Mill"), ("9", "Reef")]);
+        let index = r#"{"2":{"uid":"2","type":"location"},"9":{"uid":"9","type":"location"}}"#;
+        let main = format!(
+            "{{\"chat_metadata\":{{\"world_info\":\"Lore\",\"auto_lorebooks\":{{\"registry\":{{\"index\":{index}}}}}}}}}\n{{\"mes\":\"x\"}}\n{{\"mes\":\"y\"}}"
+        );
+        let chat = Chat::read(main.as_bytes(), ChatKind::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(&today));
+        let file = BookFile { name: "Lore".into(), bytes: then };
+        let past = RecordedPast {
+            book: Some(AsOf { message: 0, value: Some(file) }),
+            ..RecordedPast::default()
+        };
+        let subject = BoundChat { name: "P", chat: &chat, bound: &bound, past: Some(&past) };
+        let plan = restore(subject, 0, false, &now()).unwrap();
+        let file = plan.chat.expect("the index changes").to_vec();
+        let metadata = metadata_value(&Chat::read(&file, ChatKind::Solo));
+        let listed = metadata.at(&[notes::KEY, "registry", "index"]).and_then(Json::as_object);
+        let listed: Vec<_> =
+            listed.unwrap().keys().map(|uid| uid.to_string_lossy().into_owned()).collect();
+        assert_eq!(listed, ["2"]);
+        let same = BoundBook::read(Some("Lore".into()), Some(BOOK));
+        let bare = Chat::read(b"{\"chat_metadata\":{}}\n{}\n{}", ChatKind::Solo);
+        let subject = BoundChat { name: "P", chat: &bare, bound: &same, past: Some(&past) };
+        assert!(restore(subject, 0, false, &now()).unwrap().chat.is_none(), "no index");
+    }
+
+    #[test]
+    fn operations_that_a_restored_book_has_lost_are_told() {
+        let main =
+            b"{\"chat_metadata\":{\"world_info\":\"Lore\"}}\n{\"mes\":\"x\"}\n{\"mes\":\"y\"}";
+        let chat = Chat::read(main, ChatKind::Solo);
+        let file = BookFile { name: "Lore".into(), bytes: BOOK.to_vec() };
+        let past = RecordedPast {
+            book: Some(AsOf { message: 0, value: Some(file) }),
+            ..RecordedPast::default()
+        };
+        let told = |today: &[u8]| {
+            let bound = BoundBook::read(Some("Lore".into()), Some(today));
+            let subject = BoundChat { name: "P", chat: &chat, bound: &bound, past: Some(&past) };
+            restore(subject, 0, false, &now()).unwrap().remarks
+        };
+        assert_eq!(told(&busy_book()), [Remark::QueueDrained]);
+        assert_eq!(told(br#"{"entries":{"0":{"uid":0,"comment":"a"}}}"#), []);
     }
 
     #[test]
@@ -501,7 +623,18 @@ mod tests {
         assert_eq!(running::state(recap).version, Some(0));
         assert_eq!(recap.get("chat_id"), Some(&Json::from("Branch")));
         assert_eq!(metadata.at(&["autoLorebooks", "pendingOps"]), Some(&Object::new().into()));
-        assert_eq!(Seal::read(&metadata).unwrap().running_recap.unwrap().version, Some(0));
+        assert_eq!(Seal::of_chat(&metadata, None).unwrap().running_recap.unwrap().version, Some(0));
+    }
+
+    #[test]
+    fn the_memories_of_a_split_timeline_go_into_its_own_book() {
+        let child = b"{\"chat_metadata\":{\"main_chat\":\"Main\",\"world_info\":\"Lore\",\"STMemoryBooks\":{\"manualLorebook\":\"lore\",\"manualCharacterLorebooks\":{\"a\":\"Ada\"}}}}\n{\"mes\":\"x\"}";
+        let chat = Chat::read(child, ChatKind::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(BOOK));
+        let subject = BoundChat { name: "Branch", chat: &chat, bound: &bound, past: None };
+        let written = split(subject, "New", Some(0), &now()).unwrap().chat.unwrap().to_vec();
+        let metadata = metadata_value(&Chat::read(&written, ChatKind::Solo));
+        assert_eq!(crate::memory_books::books(&metadata), ["New", "Ada"]);
     }
 
     #[test]
@@ -514,7 +647,7 @@ mod tests {
         let written = follow(subject, "Renamed").unwrap().chat.unwrap().to_vec();
         let metadata = metadata_value(&Chat::read(&written, ChatKind::Solo));
         assert_eq!(metadata.get("world_info"), Some(&Json::from("Renamed")));
-        assert_eq!(Seal::read(&metadata).unwrap().book.unwrap().name, "Renamed");
+        assert_eq!(Seal::of_chat(&metadata, None).unwrap().book.unwrap().name, "Renamed");
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct VerifyContext<'a> {
     pub sharing: Vec<String>,
     /// Chats of other families bound to the same book.
     pub elsewhere: Vec<String>,
+    /// The books in which Memory Books keeps its memories and those of other timelines of the family.
+    pub memories: Vec<(String, Vec<String>)>,
     pub is_listed: bool,
 }
 
@@ -40,6 +42,11 @@ impl<'a> VerifyContext<'a> {
             node: &nodes[at],
             sharing: users.relatives(at).map(name).collect(),
             elsewhere: users.strangers(at).map(name).collect(),
+            memories: users
+                .shared_memories(at)
+                .into_iter()
+                .map(|(book, with)| (book, with.into_iter().map(name).collect()))
+                .collect(),
             is_listed,
         }
     }
@@ -281,7 +288,14 @@ fn check_book(
     findings: &mut Vec<Finding>,
 ) {
     match bound {
-        BoundFacts::None | BoundFacts::NotRead(_) => {}
+        BoundFacts::None => {
+            let seal = context.timeline.seal.as_ref();
+            findings.extend(seal.and_then(|seal| seal.left_out.as_ref()).map(|left_out| {
+                let name = left_out.name.clone();
+                if left_out.failed { Finding::BookFailed(name) } else { Finding::BookLeftOut(name) }
+            }));
+        }
+        BoundFacts::NotRead(_) => {}
         BoundFacts::Missing(name) => findings.push(Finding::BookMissing((*name).to_owned())),
         BoundFacts::Unreadable { name, error } => {
             let (name, error) = ((*name).to_owned(), (*error).clone());
@@ -305,6 +319,8 @@ fn check_book(
         let by = context.elsewhere.clone();
         findings.push(Finding::BookUsedElsewhere { name: name.to_owned(), by });
     }
+    let shared = context.memories.iter().cloned();
+    findings.extend(shared.map(|(name, with)| Finding::MemoriesShared { name, with }));
     let left_out = match bound {
         // Until the book is back, the page leaves nothing out.
         BoundFacts::Missing(_) => return,
@@ -384,16 +400,19 @@ fn check_sealed_recaps(chat: &ChatFacts, seal: Option<&Seal>, findings: &mut Vec
 fn check_running_recap(chat: &ChatFacts, recap: Option<&Json>, seal: &Seal) -> Option<Finding> {
     let recorded = seal.running_recap.as_ref()?;
     let (sealed, digest) = (recorded.version?, recorded.digest?);
+    let is_untouched = chat.messages == seal.message + 1;
+    // A missing current version is reported as `RunningVersionMissing`.
+    let state = recap.map(running::state).filter(|state| state.exists);
     let Some(version) = recap.and_then(|recap| running::version(recap, sealed)) else {
-        return Some(Finding::RunningVersionGone(sealed));
+        // ST-Auto-Recap itself removes the versions of a scene that is deleted or loses its recap,
+        // and then chooses a current one that exists. It never removes the whole recap.
+        let is_plausible = !is_untouched || state.is_some();
+        return Some(Finding::RunningVersionGone { version: sealed, is_plausible });
     };
     if !digest.is_of(&version.stringify()) {
         return Some(Finding::RunningVersionChanged(sealed));
     }
-    // A missing current version is reported as `RunningVersionMissing`.
-    let state = recap.map(running::state).filter(|state| state.exists)?;
-    let current = state.version;
-    let is_untouched = chat.messages == seal.message + 1;
+    let current = state?.version;
     (is_untouched && current != Some(sealed))
         .then_some(Finding::AnotherRunningVersion { sealed, current })
 }
@@ -423,9 +442,28 @@ mod tests {
     use crate::sillytavern::names::ForkKind;
     use crate::timeline::exactness::Knowledge;
     use crate::timeline::family::{Home, families};
-    use crate::timeline::seal::{self, SealedBook};
+    use crate::timeline::seal::{self, SealedBook, SealedRecap};
 
     const MARK: &str = r#""extensions":{"forklore":{"format":1}}"#;
+
+    fn bare_seal() -> Seal {
+        Seal {
+            kind: ForkKind::Branch,
+            integrity: None,
+            parent: "Story".into(),
+            parent_integrity: None,
+            message: 0,
+            made: String::new(),
+            book: None,
+            no_book: None,
+            left_out: None,
+            metadata: Knowledge::LIVE,
+            state: None,
+            running_recap: None,
+            combined_recap: None,
+            warnings: Vec::new(),
+        }
+    }
 
     /// Whether verifying a child without new messages reports its book as edited.
     fn is_edited(sealed: &str, now: &str, knows_lore: bool) -> bool {
@@ -440,28 +478,18 @@ mod tests {
             lore: knows_lore.then(|| lore_digest_of(&value)),
             part: Knowledge::LIVE,
         };
-        let seal = Seal {
-            kind: ForkKind::Branch,
-            parent: "Story".into(),
-            parent_integrity: None,
-            message: 0,
-            made: String::new(),
-            book: Some(book),
-            metadata: Knowledge::LIVE,
-            state: None,
-            running_recap: None,
-            combined_recap: None,
-            warnings: Vec::new(),
-        };
+        let seal = Seal { book: Some(book), ..bare_seal() };
         let metadata =
             Json::object([("world_info", Json::from("Lore")), (seal::KEY, seal.to_json())]);
-        let timelines = [Timeline::of(Home::Character("Ada".into()), "Child".into(), &metadata)];
+        let home = Home::Character("Ada".into());
+        let timelines = [Timeline::of(home, "Child".into(), &metadata, Some(1))];
         let nodes = families(&timelines);
         let context = VerifyContext {
             timeline: &timelines[0],
             node: &nodes[0],
             sharing: Vec::new(),
             elsewhere: Vec::new(),
+            memories: Vec::new(),
             is_listed: true,
         };
         let mut expected = ExpectedDigests::default();
@@ -473,6 +501,63 @@ mod tests {
         found.iter().any(|finding| matches!(finding, Finding::BookEdited { .. }))
     }
 
+    /// Whether `running-gone` is reported of a child at message 6, and whether as a problem.
+    fn is_gone(recap: &str, messages: usize) -> Option<bool> {
+        let version = Json::parse(br#"{"version":1,"new_scene_index":6}"#).unwrap();
+        let recap_then = Json::object([
+            ("current_version", Json::from(1_i64)),
+            ("versions", Json::Array(vec![version])),
+        ]);
+        let seal = Seal {
+            message: 6,
+            running_recap: Some(SealedRecap {
+                version: Some(1),
+                count: 2,
+                scenes: Some(2),
+                digest: running::version_digest(&recap_then, 1),
+            }),
+            ..bare_seal()
+        };
+        let recap = Json::parse(recap.as_bytes()).unwrap();
+        let metadata = Json::object([(running::KEY, recap), (seal::KEY, seal.to_json())]);
+        let timeline = Timeline::of(Home::Character("Ada".into()), "Child".into(), &metadata, None);
+        let found = recap_findings(&ChatFacts::loaded(messages, metadata), &timeline);
+        let gone = found.iter().find(|found| found.coded().code == "running-gone");
+        gone.map(Finding::is_problem)
+    }
+
+    /// What is left when scene 6 is gone, whose version was the current one.
+    const AFTER_SCENE: &str =
+        r#"{"current_version":0,"versions":[{"version":0,"new_scene_index":2}]}"#;
+
+    #[test]
+    fn delete_scene_of_st_auto_recap_is_no_problem() {
+        let whole = AFTER_SCENE.replace("}]", r#"},{"version":1,"new_scene_index":6}]"#);
+        assert_eq!(is_gone(&whole, 7), None, "before");
+        assert_eq!(is_gone(AFTER_SCENE, 7), Some(false));
+        assert_eq!(is_gone(AFTER_SCENE, 17), Some(false));
+    }
+
+    #[test]
+    fn a_deleted_last_message_of_a_scene_is_no_problem() {
+        assert_eq!(is_gone(AFTER_SCENE, 6), Some(false));
+    }
+
+    #[test]
+    fn clear_all_recaps_of_st_auto_recap_is_no_problem() {
+        let cleared = r#"{"current_version":0,"versions":[]}"#;
+        assert_eq!([7, 8].map(|messages| is_gone(cleared, messages)), [Some(false); 2]);
+    }
+
+    #[test]
+    fn a_version_that_st_auto_recap_cannot_have_removed_is_a_problem_until_the_story_goes_on() {
+        let dangling = AFTER_SCENE.replace(r#""current_version":0"#, r#""current_version":1"#);
+        for recap in [dangling.as_str(), r#"{"versions":[{}]}"#] {
+            assert_eq!(is_gone(recap, 7), Some(true), "{recap}");
+            assert_eq!(is_gone(recap, 8), Some(false), "{recap}");
+        }
+    }
+
     #[test]
     fn a_chat_leaves_a_book_out_only_if_it_has_another() {
         let metadata = |book: &str, names: &str| {
@@ -482,7 +567,7 @@ mod tests {
         let found = |book: &str, names: &str, bound: &BoundFacts<'_>| {
             let metadata = metadata(book, names);
             let home = Home::Character("Ada".into());
-            let timelines = [Timeline::of(home, "Story".into(), &metadata)];
+            let timelines = [Timeline::of(home, "Story".into(), &metadata, None)];
             let nodes = families(&timelines);
             let users = BookUsers::of(&timelines, &nodes);
             let context = VerifyContext::of(&users, 0, true);
@@ -495,9 +580,36 @@ mod tests {
         assert_eq!(found("Copy", names, &BoundFacts::NotRead("Copy")), [("leaves-out", false)]);
         assert_eq!(found("", names, &BoundFacts::None), [("leaves-out-nothing", true)]);
         assert_eq!(found("Copy", names, &BoundFacts::Missing("Copy")), [("book-missing", true)]);
+        let copied = |bound: &str| format!(r#"["Eldoria"],"forklore_copy":"{bound}""#);
+        let not_read = BoundFacts::NotRead("Copy");
+        assert_eq!(found("Copy", &copied("copy"), &not_read), [("leaves-out", false)]);
+        assert_eq!(found("Copy", &copied("Another"), &not_read), [], "that was bound before");
+        assert_eq!(found("", &copied("Copy"), &BoundFacts::None), [("leaves-out-nothing", true)]);
         for odd in ["null", "7", r#""Eldoria""#, "{}", r#"[null, 7, "", ["Eldoria"]]"#] {
             assert_eq!(found("Copy", odd, &BoundFacts::NotRead("Copy")), [], "{odd}");
         }
+    }
+
+    #[test]
+    fn a_fork_without_the_book_that_it_should_have_says_so() {
+        let found = |more: &str| {
+            let text = format!(
+                r#"{{"main_chat":"Story","forklore":{{"kind":"branch","parent":{{"chat":"Story","message":0}}{more}}}}}"#
+            );
+            let metadata = Json::parse(text.as_bytes()).unwrap();
+            let timelines = [
+                Timeline::of(Home::Loose, "Child".into(), &metadata, Some(1)),
+                Timeline::of(Home::Loose, "Story".into(), &Json::Null, None),
+            ];
+            let nodes = families(&timelines);
+            let users = BookUsers::of(&timelines, &nodes);
+            let context = VerifyContext::of(&users, 0, true);
+            let findings = verify(&ChatFacts::loaded(1, metadata), &BoundFacts::None, &context);
+            findings.iter().map(|f| (f.coded().code, f.is_problem())).collect::<Vec<_>>()
+        };
+        assert_eq!(found(""), [], "there was none to copy");
+        assert_eq!(found(r#","left_out":"Lore","failed":true"#), [("book-failed", true)]);
+        assert_eq!(found(r#","left_out":"Lore","failed":false"#), [("book-left-out", false)]);
     }
 
     #[test]

@@ -20,15 +20,28 @@ pub(crate) fn rebound(notes: &Json, book: Option<&str>, entries: Option<&Object>
         Some(book) => after.insert(BOOK, book),
         None => drop(after.remove(BOOK)),
     }
-    if let (Some(registry), Some(entries)) =
-        (after.get_mut("registry").and_then(Json::as_object_mut), entries)
+    if let Some(entries) = entries {
+        reindex(&mut after, entries);
+    }
+    let after = Json::Object(after);
+    (after != *notes).then_some(after)
+}
+
+/// The notes of a chat whose book has these entries now; `None` if nothing changes.
+pub(crate) fn reindexed(notes: &Json, entries: &Object) -> Option<Json> {
+    let mut after = notes.as_object()?.clone();
+    reindex(&mut after, entries);
+    let after = Json::Object(after);
+    (after != *notes).then_some(after)
+}
+
+fn reindex(notes: &mut Object, entries: &Object) {
+    if let Some(registry) = notes.get_mut("registry").and_then(Json::as_object_mut)
         && let Some(index) = registry.get("index")
     {
         let index = registry::reindexed(index, entries);
         registry.insert("index", index);
     }
-    let after = Json::Object(after);
-    (after != *notes).then_some(after)
 }
 
 #[cfg(test)]

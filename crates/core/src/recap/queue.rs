@@ -15,8 +15,8 @@ pub struct PendingWork {
     pub runnable: Vec<(&'static str, usize)>,
     /// An operation in the queue is marked as the current one.
     pub has_current: bool,
-    /// The queue could not be read, so it is not known to be empty.
-    pub unreadable: bool,
+    /// The user paused the queue, so that it ends only after they resume it.
+    pub is_paused: bool,
     /// Pending lorebook entries in the chat's metadata that a runnable operation refers to.
     pub pending_entries: usize,
     /// Pending entries that no operation will finish: a remark, not an obstacle.
@@ -29,20 +29,18 @@ pub struct PendingWork {
 
 impl PendingWork {
     pub fn is_pending(&self) -> bool {
-        !self.runnable.is_empty() || self.has_current || self.unreadable
+        !self.runnable.is_empty() || self.has_current
     }
 
     pub fn operations(&self) -> usize {
-        self.runnable.iter().map(|(_, count)| count).sum()
+        let runnable: usize = self.runnable.iter().map(|(_, count)| count).sum();
+        runnable.max(usize::from(self.has_current))
     }
 
     /// Adds the content of a book's queue entry.
     pub fn add_queue(&mut self, content: &str) {
-        let queue = Json::parse(content.as_bytes()).ok();
-        let Some(operations) = queue.as_ref().and_then(operations_of) else {
-            self.unreadable |= !content.trim().is_empty();
-            return;
-        };
+        let queue = Json::parse(content.as_bytes()).unwrap_or(Json::Null);
+        let operations = operations_of(&queue);
         for operation in operations {
             match status_of(operation) {
                 Some("failed") => self.failed += 1,
@@ -55,9 +53,10 @@ impl PendingWork {
         }
         // The extension does not clear the id when it is stopped or the operation is removed, so
         // check that the operation is still in the queue.
-        let current = queue.as_ref().and_then(|queue| text_at(queue, &["current_operation_id"]));
+        let current = text_at(&queue, &["current_operation_id"]);
         self.has_current |= current.is_some()
             && operations.iter().any(|operation| text_at(operation, &["id"]) == current);
+        self.is_paused |= queue.get("paused").is_some_and(Json::is_truthy);
     }
 
     fn add(&mut self, status: &'static str, count: usize) {
@@ -87,10 +86,11 @@ impl PendingWork {
     }
 }
 
-/// A queue without a list is an empty queue.
-fn operations_of(queue: &Json) -> Option<&[Json]> {
-    let operations = queue.as_object()?.get("queue").filter(|list| list.is_truthy());
-    operations.map_or(Some(&[]), Json::as_array)
+/// As the extension reads a queue: whatever is not a list of operations is an empty queue.
+fn operations_of(queue: &Json) -> &[Json] {
+    let operations = queue.get("queue").and_then(Json::as_array).unwrap_or_default();
+    let is_odd = operations.iter().any(|it| !matches!(it, Json::Object(_) | Json::Array(_)));
+    if is_odd { &[] } else { operations }
 }
 
 fn text_at(value: &Json, path: &[&str]) -> Option<String> {
@@ -117,9 +117,8 @@ pub struct PastTheEnd {
 
 /// Runnable operations that refer to a message at or past `length`, the number of messages.
 pub fn past_the_end(content: &str, length: usize) -> Vec<PastTheEnd> {
-    let queue = Json::parse(content.as_bytes()).ok();
-    let operations = queue.as_ref().and_then(operations_of).unwrap_or_default();
-    operations
+    let queue = Json::parse(content.as_bytes()).unwrap_or(Json::Null);
+    operations_of(&queue)
         .iter()
         .filter(|operation| status_of(operation).is_some_and(is_runnable))
         .filter_map(|operation| {
@@ -147,9 +146,8 @@ fn messages_of(operation: &Json) -> Vec<usize> {
 
 /// The books that operations in the queue refer to.
 pub fn books_named(content: &str) -> Vec<String> {
-    let queue = Json::parse(content.as_bytes()).ok();
-    let operations = queue.as_ref().and_then(operations_of).unwrap_or_default();
-    operations
+    let queue = Json::parse(content.as_bytes()).unwrap_or(Json::Null);
+    operations_of(&queue)
         .iter()
         .filter_map(|operation| text_at(operation, &["params", "lorebookName"]))
         .collect()
@@ -207,12 +205,32 @@ mod tests {
             false,
         );
         check(r#"{"queue":[],"current_operation_id":null}"#, false);
-        check("{}", false);
-        check(r#"{"queue":null}"#, false);
-        check("[]", true);
-        check(r#"{"queue":7}"#, true);
-        check("not json", true);
-        check("", false);
+    }
+
+    #[test]
+    fn what_the_extension_reads_as_an_empty_queue_is_one() {
+        for empty in ["", " ", "not json", "[]", "null", "7", "{}", r#"{"queue":null}"#] {
+            check(empty, false);
+        }
+        for odd in ["7", r#""abc""#, "{}", r#"[null,{"status":"pending"}]"#] {
+            check(&format!(r#"{{"queue":{odd}}}"#), false);
+        }
+        check(r#"[{"status":"pending"}]"#, false);
+    }
+
+    #[test]
+    fn a_paused_queue_is_known_by_its_pause_and_only_operations_that_exist_are_counted() {
+        let read = |content: &str| {
+            let mut work = PendingWork::default();
+            work.add_queue(content);
+            (work.is_pending(), work.is_paused, work.operations())
+        };
+        let pending = r#"{"queue":[{"status":"pending"},{"status":"pending"}],"paused":true}"#;
+        assert_eq!(read(pending), (true, true, 2));
+        assert_eq!(read(&pending.replace("true", "false")), (true, false, 2));
+        assert_eq!(read(r#"{"queue":[],"paused":true}"#), (false, true, 0));
+        assert_eq!(read(r#"{"queue":[{"id":"a"}],"current_operation_id":"a"}"#), (true, false, 1));
+        assert_eq!(read("not json"), (false, false, 0));
     }
 
     #[test]
@@ -257,7 +275,7 @@ mod tests {
         );
         assert_eq!((work.failed, work.operations()), (2, 3));
         assert!(work.runnable.contains(&("pending", 2)), "{work:?}");
-        assert!(!work.has_current && !work.unreadable);
+        assert!(!work.has_current && !work.is_paused);
         // The extension's count includes those in the book.
         work.add_unwritten(3);
         assert_eq!(work.operations(), 3);

@@ -18,8 +18,8 @@ pub struct RunningCut {
 }
 
 /// The summary of a recap that a journal record stores: which versions existed, and which one was
-/// current. Versions are numbered in sequence and never change, so this is enough to find them
-/// again. The digest shows whether the recap was started over.
+/// current. Versions never change, and but for edits they are numbered in sequence, so with their
+/// times this is enough to find them again. The digest shows whether the recap was started over.
 pub fn outline(recap: &Json) -> Option<Json> {
     let newest = versions_of(recap).iter().filter_map(number_of).max()?;
     let current = recap.get("current_version").and_then(Json::as_i64);
@@ -35,6 +35,8 @@ pub fn outline(recap: &Json) -> Option<Json> {
 struct KnownVersions {
     current: Option<i64>,
     newest: i64,
+    /// When the last of them was made, as far as that is known.
+    until: Option<f64>,
 }
 
 impl KnownVersions {
@@ -43,9 +45,29 @@ impl KnownVersions {
         let outline = if is_whole(then) { &outline(then)? } else { then };
         let newest = outline.get("newest").and_then(Json::as_i64)?;
         let digest = version_digest(recap, newest)?.short(16);
-        (outline.get("digest") == Some(&Json::from(digest)))
-            .then_some(Self { current: outline.get("current").and_then(Json::as_i64), newest })
+        let current = outline.get("current").and_then(Json::as_i64);
+        let last = [Some(newest), current].into_iter().flatten();
+        let until = last.filter_map(|number| time_of(version(recap, number)?)).reduce(f64::max);
+        let is_continued = outline.get("digest") == Some(&Json::from(digest));
+        is_continued.then_some(Self { current, newest, until })
     }
+
+    fn contains(&self, version: &Json) -> bool {
+        number_of(version) <= Some(self.newest) && !is_after(version, self.until)
+    }
+}
+
+/// Whether a version is older than another one: by time, or by number if that does not tell.
+fn is_before(version: &Json, other: &Json) -> bool {
+    match time_of(version).zip(time_of(other)) {
+        Some((made, then)) if made != then => made < then,
+        _ => number_of(version) < number_of(other),
+    }
+}
+
+/// Whether a version was made after this time; if either is unknown, it is not known to be.
+fn is_after(version: &Json, time: Option<f64>) -> bool {
+    time_of(version).zip(time).is_some_and(|(made, time)| made > time)
 }
 
 fn is_whole(then: &Json) -> bool {
@@ -56,8 +78,9 @@ fn is_whole(then: &Json) -> bool {
 /// still has its recap. `today` is the chat's current recap, `then` is what was recorded at that
 /// moment: an [`outline`] or the whole recap.
 ///
-/// An edit creates another version for the same scene. It is included if it is known to have
-/// existed then, or, if that is unknown, if it is older than the first version of any later scene.
+/// An edit creates another version for the same scene, whose number can be lower than those of later
+/// scenes. It is included if it is known to have existed then, or, if that is unknown, if it is older
+/// than the first version of any later scene.
 /// The first version of a scene contains nothing from after the scene, so it is included even if it
 /// was created a little later.
 pub fn cut(
@@ -71,18 +94,23 @@ pub fn cut(
     let mut recap = then.filter(|then| is_whole(then)).or(today)?.clone();
     let known = then.and_then(|then| KnownVersions::of(then, &recap));
     let versions = versions_of(&recap).to_vec();
-    let later = versions.iter().filter(|version| end_of(version).is_some_and(|end| end > m));
-    let first_later = later.filter_map(number_of).min();
+    let later = || versions.iter().filter(|version| end_of(version).is_some_and(|end| end > m));
+    let first_later = later().filter_map(number_of).min();
+    let first_later_time = later().filter_map(time_of).reduce(f64::min);
     let is_first = |version: &Json| {
-        let others = versions.iter().filter(|other| end_of(other) == end_of(version));
-        others.filter_map(number_of).min() == number_of(version)
+        let mut others = versions.iter().filter(|other| end_of(other) == end_of(version));
+        !others.any(|other| is_before(other, version))
     };
     let is_of_then = |version: &&Json| {
         let number = number_of(version);
-        let is_known = known.as_ref().is_none_or(|known| number <= Some(known.newest));
-        (is_known || is_first(version))
+        let is_of_then = match &known {
+            Some(known) => known.contains(version),
+            None => !is_after(version, first_later_time),
+        };
+        (is_of_then || is_first(version))
             && first_later.is_none_or(|later| number < Some(later))
-            && end_of(version).is_some_and(|end| end <= m && scene_has_recap(end))
+            && end_of(version).is_some_and(|end| end <= m)
+            && scene_of(version).is_none_or(&scene_has_recap)
     };
     let kept: Vec<Json> = versions.iter().filter(is_of_then).cloned().collect();
     let newest = kept.iter().filter_map(number_of).max();
@@ -111,9 +139,22 @@ fn number_of(version: &Json) -> Option<i64> {
     version.get("version").and_then(Json::as_i64)
 }
 
-/// The message at which a version's scene ends.
-fn end_of(version: &Json) -> Option<usize> {
+/// When a version was made, in milliseconds.
+fn time_of(version: &Json) -> Option<f64> {
+    version.get("timestamp").and_then(Json::as_f64)
+}
+
+/// The message at which a version's scene ends; missing in old versions.
+fn scene_of(version: &Json) -> Option<usize> {
     version.get("new_scene_index").and_then(Json::as_usize)
+}
+
+/// The same as the extension reads it: without one, it is the first message.
+pub(crate) fn end_of(version: &Json) -> Option<usize> {
+    match version.get("new_scene_index") {
+        None | Some(Json::Null) => Some(0),
+        Some(end) => end.as_usize(),
+    }
 }
 
 /// The facts that verification needs about a running recap.
@@ -227,6 +268,58 @@ mod tests {
                 true
             });
         assert_eq!(none.unwrap().version, Some(1));
+    }
+
+    /// A recap of versions as (number, scene, time).
+    fn timed(current: i64, versions: &[(i64, i64, i64)]) -> Json {
+        let version = |(number, end, time): &(i64, i64, i64)| {
+            Json::object([
+                ("version", Json::from(*number)),
+                ("new_scene_index", Json::from(*end)),
+                ("timestamp", Json::from(*time)),
+            ])
+        };
+        let versions = versions.iter().map(version).collect();
+        Json::object([
+            ("current_version", Json::from(current)),
+            ("versions", Json::Array(versions)),
+        ])
+    }
+
+    #[test]
+    fn an_edit_with_a_number_out_of_sequence_is_of_its_own_time() {
+        // Of 2, 7 and 8, the scene of 8 ends last. The edit of 7 is the third version, so its number
+        // is 4, although it is the youngest.
+        let before = [(2, 4, 10), (7, 6, 20), (8, 14, 30)];
+        let today = timed(4, &[before[0], before[1], before[2], (4, 6, 40)]);
+        let kept = |then: Option<&Json>, m| {
+            let cut = cut(Some(&today), then, m, "c", |_| true).unwrap();
+            (cut.version, cut.kept)
+        };
+        assert_eq!(kept(None, 9), (Some(7), 2), "made after a later scene");
+        let then = outline(&timed(7, &before[..2])).unwrap();
+        assert_eq!(kept(Some(&then), 9), (Some(7), 2), "not there then");
+        let then = outline(&timed(8, &before)).unwrap();
+        assert_eq!(kept(Some(&then), 20), (Some(8), 3));
+        let then = outline(&today).unwrap();
+        assert_eq!(kept(Some(&then), 20), (Some(4), 4), "there then");
+        assert_eq!(kept(None, 20), (Some(4), 4));
+    }
+
+    #[test]
+    fn a_version_without_a_scene_is_of_the_first_message() {
+        let versions = |odd: &str| {
+            let text = format!(
+                r#"{{"current_version":0,"versions":[{{"version":0{odd}}},{{"version":1,"new_scene_index":9}}]}}"#
+            );
+            Json::parse(text.as_bytes()).unwrap()
+        };
+        for odd in ["", r#","new_scene_index":null"#] {
+            let cut = cut(Some(&versions(odd)), None, 3, "c", |_| false).unwrap();
+            assert_eq!((cut.version, cut.kept, cut.dropped), (Some(0), 1, 1));
+        }
+        let odd = versions(r#","new_scene_index":"x""#);
+        assert_eq!(cut(Some(&odd), None, 3, "c", |_| true).unwrap().kept, 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod book;
 pub mod chat;
 pub mod defaults;
+pub mod folding;
 pub mod group;
 pub mod names;
 pub mod save_request;

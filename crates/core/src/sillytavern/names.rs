@@ -1,8 +1,6 @@
 //! Names of chats and books: how SillyTavern maps them to files, and how Forklore chooses new ones.
 
-use forklore_json::sorted;
-use unicode_normalization::char::{canonical_combining_class, decompose_canonical};
-
+pub use super::folding::folded;
 use crate::digest::Digest;
 
 /// The longest names that SillyTavern can save, in bytes without the extension. Its temporary file
@@ -73,30 +71,6 @@ fn is_device(full: &str) -> bool {
             numbered.is_some_and(|digit| digit.len() == 1 && digit.as_bytes()[0].is_ascii_digit())
         }
     }
-}
-
-/// A key that is equal for names that SillyTavern or a case-insensitive file system cannot
-/// distinguish.
-pub fn folded(name: &str) -> String {
-    let mut letters = decomposed(name);
-    letters.retain(|letter| !('\u{300}'..='\u{36f}').contains(letter));
-    String::from_iter(letters).to_lowercase()
-}
-
-/// The canonical decomposition (NFD). The crate's own iterator would link tables that only the
-/// compatibility decomposition needs, more than a tenth of what a page has to load.
-fn decomposed(name: &str) -> Vec<char> {
-    let mut letters = Vec::with_capacity(name.len());
-    name.chars().for_each(|letter| decompose_canonical(letter, |part| letters.push(part)));
-    let is_mark = |letter: &char| canonical_combining_class(*letter) != 0;
-    let runs = letters.chunk_by_mut(|one, other| is_mark(one) && is_mark(other));
-    for marks in runs.filter(|run| run.len() > 1) {
-        let class =
-            |(place, mark): (usize, &char)| (canonical_combining_class(*mark), place, *mark);
-        let in_order = sorted(marks.iter().enumerate().map(class).collect());
-        marks.iter_mut().zip(in_order).for_each(|(mark, (.., placed))| *mark = placed);
-    }
-    letters
 }
 
 /// A key that is equal for all references to the same book, however they spell its name.
@@ -213,10 +187,10 @@ pub fn for_book(child: &str, taken: &[String]) -> String {
     book_of(child, "Lore", taken)
 }
 
-/// The name of a new book in which Memory Books stores the memories of the chat `child`, unique
-/// among `taken`.
-pub fn for_memories(child: &str, taken: &[String]) -> String {
-    book_of(child, "Memories", taken)
+/// The name of a copy of the book `of` for the chat `child`, unique among `taken`.
+pub fn for_copy(child: &str, of: &str, taken: &[String]) -> String {
+    let of = stem(of, NamedFile::Book).unwrap_or_default();
+    book_of(child, &shortened(&of, LONGEST_GIVEN / 2), taken)
 }
 
 fn book_of(child: &str, what: &str, taken: &[String]) -> String {
@@ -309,15 +283,6 @@ mod tests {
         check_stem(".hidden", Some(".hidden"));
         check_stem("GCP: a/b", Some("GCP ab"));
         check_stem(&"x".repeat(300), None);
-    }
-
-    #[test]
-    fn a_decomposition_is_the_canonical_one() {
-        use unicode_normalization::UnicodeNormalization as _;
-        let every = ('\0'..='\u{10ffff}').map(|letter| format!("a{letter}\u{5b0}\u{323}{letter}"));
-        for name in every {
-            assert!(decomposed(&name).into_iter().eq(name.nfd()), "{name:?}");
-        }
     }
 
     #[test]

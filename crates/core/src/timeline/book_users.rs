@@ -1,6 +1,6 @@
 //! Which timelines are bound to the same book.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::sillytavern::names::book_key;
 use crate::timeline::family::{Node, Timeline, keeper};
@@ -11,6 +11,8 @@ pub struct BookUsers<'a> {
     timelines: &'a [Timeline],
     nodes: &'a [Node],
     by_key: HashMap<String, Vec<usize>>,
+    /// Those that name it at all, bound or for Memory Books.
+    naming: HashMap<String, Vec<usize>>,
 }
 
 /// Who keeps a shared book, and who gets another one.
@@ -25,12 +27,16 @@ impl<'a> BookUsers<'a> {
     /// `nodes` are the [families](crate::timeline::family::families) of `timelines`.
     pub fn of(timelines: &'a [Timeline], nodes: &'a [Node]) -> Self {
         let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut naming = by_key.clone();
         for (at, timeline) in timelines.iter().enumerate() {
             if let Some(book) = &timeline.book {
                 by_key.entry(book_key(book)).or_default().push(at);
             }
+            let named: BTreeSet<String> =
+                timeline.book.iter().chain(&timeline.memories).map(|name| book_key(name)).collect();
+            named.into_iter().for_each(|key| naming.entry(key).or_default().push(at));
         }
-        Self { timelines, nodes, by_key }
+        Self { timelines, nodes, by_key, naming }
     }
 
     pub fn timelines(&self) -> &'a [Timeline] {
@@ -50,6 +56,21 @@ impl<'a> BookUsers<'a> {
     pub fn strangers(&self, at: usize) -> impl Iterator<Item = usize> {
         let family = self.nodes[at].family;
         self.users(at).iter().copied().filter(move |other| self.nodes[*other].family != family)
+    }
+
+    /// The books that Memory Books names in it and in others of its family, each with those.
+    pub fn shared_memories(&self, at: usize) -> Vec<(String, Vec<usize>)> {
+        let timeline = &self.timelines[at];
+        let bound = timeline.book.as_deref().map(book_key);
+        let family = self.nodes[at].family;
+        let shared = timeline.memories.iter().filter_map(|name| {
+            let key = book_key(name);
+            let users = self.naming.get(&key).filter(|_| bound.as_ref() != Some(&key))?;
+            let is_other = |other: &usize| *other != at && self.nodes[*other].family == family;
+            let others: Vec<usize> = users.iter().copied().filter(is_other).collect();
+            (!others.is_empty()).then(|| (name.clone(), others))
+        });
+        shared.collect()
     }
 
     /// Which of the timelines that share its book get books of their own: all but one of them, or
@@ -86,7 +107,7 @@ mod tests {
     fn timeline((name, parent, book): (&str, &str, &str)) -> Timeline {
         let metadata =
             Json::object([("main_chat", Json::from(parent)), ("world_info", book.into())]);
-        Timeline::of(Home::Loose, name.into(), &metadata)
+        Timeline::of(Home::Loose, name.into(), &metadata, None)
     }
 
     #[test]
@@ -105,6 +126,25 @@ mod tests {
         assert_eq!(users.strangers(0).collect::<Vec<_>>(), [2]);
         assert_eq!(users.strangers(2).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(users.relatives(3).count() + users.strangers(3).count(), 0);
+    }
+
+    #[test]
+    fn memory_books_are_shared_with_relatives_that_name_them_in_any_way() {
+        let named = |name: &str, parent: &str, book: &str, memories: &str| Timeline {
+            memories: vec![memories.to_owned()],
+            ..timeline((name, parent, book))
+        };
+        let timelines = [
+            named("main", "", "Lore", "Memories"),
+            named("child", "main", "Own", "MEMORIES"),
+            named("bound", "main", "memories", "Memories"),
+            named("stranger", "", "Other", "Memories"),
+        ];
+        let nodes = families(&timelines);
+        let users = BookUsers::of(&timelines, &nodes);
+        assert_eq!(users.shared_memories(1), [("MEMORIES".to_owned(), vec![0, 2])]);
+        assert_eq!(users.shared_memories(2), [], "it is the bound one");
+        assert_eq!(users.shared_memories(3), []);
     }
 
     #[test]

@@ -3,14 +3,27 @@
 use crate::memory_books;
 use crate::recap::{queue, references as recap};
 use crate::sillytavern::book::Book;
+use crate::sillytavern::names::book_key;
 use forklore_json::{Json, sorted};
 
 /// The metadata key of a list of books that the chat's own one replaces in the prompt. They belong to
 /// a character, a persona or all chats, and the extension leaves them out of this chat.
 pub const REPLACED: &str = "forklore_instead";
+/// The metadata key of the lorebook that replaces them.
+pub const REPLACING: &str = "forklore_copy";
 
+/// None, if the chat is bound to another lorebook than the one that was to replace them.
 pub fn replaced_books(metadata: &Json) -> Vec<String> {
     let mut names = Vec::new();
+    let name = |key| {
+        let name = metadata.get(key).and_then(Json::as_str)?;
+        (!name.is_empty()).then(|| book_key(&name))
+    };
+    if let (Some(bound), Some(replacing)) = (name("world_info"), name(REPLACING))
+        && bound != replacing
+    {
+        return names;
+    }
     for name in metadata.get(REPLACED).and_then(Json::as_array).unwrap_or_default() {
         names.extend(name.as_str().filter(|name| !name.is_empty()).map(|name| name.into_owned()));
     }

@@ -16,7 +16,8 @@
 //!   before, by a digest taken at the instant of the arrival, and if some source has content with
 //!   that digest: the journal, the history, or today's file. For a book, its file must also have
 //!   been read afterwards and found to be what the page had read or written; otherwise there were
-//!   two different states. The last message is exact in a page. In files it is exact if nothing
+//!   two different states. The last message is exact in a page, unless the page's copy of the book
+//!   is not what the file holds. In files it is exact if nothing
 //!   unreadable follows it and neither its record nor a seal made at it disagrees.
 //! - **as of k**, k ≤ m, if the state was in the file, or in a page with the chat open, at some
 //!   time
@@ -32,7 +33,6 @@
 use crate::journal::{Folded, RecordedState, Records, StatePart};
 use crate::sillytavern::chat::Chat;
 use crate::timeline::seal::Seal;
-use forklore_json::Json;
 
 /// Where today's state comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +61,6 @@ pub(crate) struct Evidence {
 impl Evidence {
     pub(crate) fn of(chat: &Chat<'_>, message: usize) -> Self {
         let records = Records::of(chat);
-        let metadata =
-            chat.metadata().and_then(|metadata| metadata.get(crate::timeline::seal::KEY));
-        let seal = metadata
-            .and_then(|seal| seal.json().ok())
-            .and_then(|seal| Seal::read(&Json::object([(crate::timeline::seal::KEY, seal)])));
         let folded = records.newest(message);
         let assumed = |folded: &&Folded| records.get(folded.message).is_some_and(|r| r.assumed);
         let with_book = folded.as_ref().filter(assumed).map(|_| records.newest_with_book(message));
@@ -76,7 +71,7 @@ impl Evidence {
             message,
             is_last: message + 1 == chat.len(),
             is_torn_after: chat.is_torn_after(message),
-            seal: seal.filter(|seal| seal.message == message),
+            seal: Seal::of(chat).filter(|seal| seal.message == message),
         }
     }
 

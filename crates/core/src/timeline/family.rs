@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
+use crate::memory_books;
 use crate::recap::older_seal;
 use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::{self, ForkKind, NamedFile, book_key, folded};
@@ -25,13 +26,15 @@ pub enum Home {
 
 /// The metadata keys that describe a timeline, in the order in which an index stores them. The
 /// rest of the metadata can be megabytes long.
-pub const HEADER_KEYS: [&str; 7] = [
+pub const HEADER_KEYS: [&str; 9] = [
     "main_chat",
     "world_info",
     "integrity",
     seal::KEY,
     older_seal::KEY,
     books_named::REPLACED,
+    books_named::REPLACING,
+    memory_books::KEY,
     label::KEY,
 ];
 
@@ -43,6 +46,8 @@ pub struct Timeline {
     pub name: String,
     pub main_chat: Option<String>,
     pub book: Option<String>,
+    /// The other books that Memory Books names.
+    pub memories: Vec<String>,
     pub integrity: Option<String>,
     pub seal: Option<Seal>,
     /// The fork point named by an [older seal](older_seal).
@@ -50,8 +55,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Reads a timeline from the metadata in its header.
-    pub fn of(home: Home, name: String, metadata: &Json) -> Self {
+    /// Reads a timeline from the metadata in its header. `messages`: how many it has, if known.
+    pub fn of(home: Home, name: String, metadata: &Json, messages: Option<usize>) -> Self {
         let text = |key: &str| {
             let text = metadata.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
             text.map(|text| text.into_owned())
@@ -61,8 +66,9 @@ impl Timeline {
             name,
             main_chat: text("main_chat"),
             book: text("world_info"),
+            memories: memory_books::books(metadata),
             integrity: text("integrity"),
-            seal: Seal::read(metadata),
+            seal: Seal::of_chat(metadata, messages),
             older_message: older_seal::read(metadata).and_then(|seal| seal.message),
         }
     }
@@ -382,6 +388,7 @@ mod tests {
             name: name.into(),
             main_chat: main_chat.map(Into::into),
             book: book.map(Into::into),
+            memories: Vec::new(),
             integrity: None,
             seal: None,
             older_message: None,

@@ -125,6 +125,7 @@ pub enum BookContent<'a> {
 /// The chat's metadata at a moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetadataThen {
+    /// How the keys are known of which anything is: SillyTavern's own, and recorded ones.
     pub part: Knowledge,
     /// The recorded metadata, including what is known of the running recap; `None` to use today's.
     pub values: Option<Object>,
@@ -132,6 +133,16 @@ pub struct MetadataThen {
     pub live_keys: Vec<String>,
     /// The same for keys of other extensions.
     pub live_other_keys: Vec<String>,
+    /// Keys of other extensions that had values which were not recorded, and do not exist today.
+    pub lost_other_keys: Vec<String>,
+}
+
+impl MetadataThen {
+    /// How all of it is known.
+    pub fn claim(&self) -> Knowledge {
+        let is_whole = self.live_other_keys.is_empty() && self.lost_other_keys.is_empty();
+        if is_whole { self.part } else { Knowledge::LIVE }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -177,6 +188,8 @@ pub struct MomentOptions {
     pub fill: bool,
     /// Where the chat and its book come from.
     pub today: TodaySource,
+    /// The page's copy of the book is not what the file holds, so there are two states today.
+    pub is_behind: bool,
     /// At the end of a scene, prefers the book as the scene's recap left it. The extension finishes
     /// this a little after the message.
     pub settled: bool,
@@ -242,7 +255,12 @@ impl<'a> Query<'_, 'a> {
         if is_there && self.is_today(StatePart::Book) {
             return Some(match self.bound {
                 BoundBook::There { name, book } => {
-                    BookThen::of_file(Knowledge::EXACT_FROM_FILES, name, book)
+                    let known = if self.options.is_behind {
+                        Knowledge { exactness: Exactness::Snapshot(self.m), source: Source::Files }
+                    } else {
+                        Knowledge::EXACT_FROM_FILES
+                    };
+                    BookThen::of_file(known, name, book)
                 }
                 _ => BookThen::None(Knowledge::EXACT_FROM_FILES),
             });
@@ -305,15 +323,17 @@ impl<'a> Query<'_, 'a> {
 
     fn metadata(&self) -> MetadataThen {
         let then = |exactness, source, values: Option<Object>| {
-            let live_other_keys = values.as_ref().map_or_else(Vec::new, |values| {
-                let mut names = unknown_keys(values, &self.chat.metadata_value());
-                names.extend(
-                    self.chat.deep_metadata().into_iter().filter(|key| is_foreign_key(key)),
-                );
-                names
-            });
+            let today = self.chat.metadata_value();
+            let unknown = values.as_ref().map(|values| unknown_keys(values, &today));
+            let (mut live_other_keys, lost_other_keys): (Vec<_>, Vec<_>) =
+                unknown.into_iter().flatten().partition(|key| today.get(key).is_some());
+            if values.is_some() {
+                let deep = self.chat.deep_metadata().into_iter();
+                live_other_keys.extend(deep.filter(|key| is_foreign_key(key)));
+            }
             let part = Knowledge { exactness, source };
-            MetadataThen { part, values, live_keys: Vec::new(), live_other_keys }
+            let live_keys = Vec::new();
+            MetadataThen { part, values, live_keys, live_other_keys, lost_other_keys }
         };
         if self.is_today(StatePart::Metadata) {
             return then(Exactness::Exact, Source::Files, None);
@@ -347,7 +367,13 @@ impl<'a> Query<'_, 'a> {
             _ => {
                 let live_keys = nondefault_keys(self.chat);
                 let live_other_keys = others_today(&self.chat.metadata_value());
-                MetadataThen { part: Knowledge::LIVE, values: None, live_keys, live_other_keys }
+                MetadataThen {
+                    part: Knowledge::LIVE,
+                    values: None,
+                    live_keys,
+                    live_other_keys,
+                    lost_other_keys: Vec::new(),
+                }
             }
         }
     }

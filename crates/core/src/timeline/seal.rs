@@ -5,6 +5,7 @@
 
 use crate::digest::Digest;
 use crate::journal::{RecordedState, StatePart};
+use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::ForkKind;
 use crate::timeline::exactness::Knowledge;
 use forklore_json::{Json, Object};
@@ -12,17 +13,27 @@ use forklore_json::{Json, Object};
 /// The key of the seal in the chat's metadata.
 pub const KEY: &str = "forklore";
 
+const MAIN_CHAT: &str = "main_chat";
+const INTEGRITY: &str = "integrity";
+
 const FORMAT: i64 = 2;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seal {
     pub kind: ForkKind,
+    /// The child's own slug, because a copy of the metadata takes the seal along; missing in older
+    /// seals.
+    pub integrity: Option<String>,
     pub parent: String,
     pub parent_integrity: Option<String>,
     /// The fork point, which was the child's last message at the time.
     pub message: usize,
     pub made: String,
     pub book: Option<SealedBook>,
+    /// How it is known that there was no book; missing in older seals, and if the book was left out.
+    pub no_book: Option<Knowledge>,
+    /// The book that the child should have and has not.
+    pub left_out: Option<LeftOut>,
     pub metadata: Knowledge,
     /// The journal's digests of the child's state when it was made. Needed because the record on
     /// the child's last message is the parent's, and refers to the parent's book. Missing in format
@@ -42,6 +53,14 @@ pub struct SealedBook {
     /// The digest of what its entries mean; missing in older seals.
     pub lore: Option<Digest>,
     pub part: Knowledge,
+}
+
+/// The parent's book, if the child was made without a copy of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LeftOut {
+    pub name: String,
+    /// Something went wrong; otherwise it was decided.
+    pub failed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +91,9 @@ impl Seal {
         let mut json = Object::new();
         json.insert("format", FORMAT);
         json.insert("kind", self.kind.word());
+        if let Some(integrity) = &self.integrity {
+            json.insert("integrity", integrity.as_str());
+        }
         let parent = Json::object([
             ("chat", Json::from(self.parent.as_str())),
             ("integrity", Json::from(self.parent_integrity.clone())),
@@ -80,6 +102,13 @@ impl Seal {
         json.insert("parent", parent);
         json.insert("made", self.made.as_str());
         json.insert("book", self.book.as_ref().map(SealedBook::to_json));
+        if let Some(part) = self.no_book {
+            json.insert("no_book", part.to_json());
+        }
+        if let Some(LeftOut { name, failed }) = &self.left_out {
+            json.insert("left_out", name.as_str());
+            json.insert("failed", *failed);
+        }
         json.insert("metadata", self.metadata.to_json());
         if let Some(SealedState { book, metadata }) = &self.state {
             let state =
@@ -115,8 +144,33 @@ impl Seal {
         })
     }
 
+    /// The chat's own seal.
+    pub fn of(chat: &Chat<'_>) -> Option<Self> {
+        let metadata = chat.metadata()?;
+        // The rest can be megabytes long.
+        let known = [KEY, MAIN_CHAT, INTEGRITY].into_iter();
+        let known = known.filter_map(|key| Some((key, metadata.get(key)?.json().ok()?)));
+        Self::of_chat(&Json::object(known), Some(chat.len()))
+    }
+
+    /// The seal in a chat's metadata, if it is the chat's own. A child that is made without Forklore
+    /// inherits its parent's, which says nothing about the child. `messages`: how many the chat has,
+    /// if that is known.
+    pub fn of_chat(metadata: &Json, messages: Option<usize>) -> Option<Self> {
+        let seal = Self::read(metadata)?;
+        let text =
+            |key: &str| metadata.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
+        // A group chat that was made of a solo chat names no parent.
+        let is_of_parent = text(MAIN_CHAT).is_none_or(|parent| parent == seal.parent);
+        let is_of_chat = match (&seal.integrity, text(INTEGRITY)) {
+            (Some(sealed), Some(own)) => *sealed == own,
+            _ => messages.is_none_or(|messages| seal.message < messages),
+        };
+        (is_of_parent && is_of_chat).then_some(seal)
+    }
+
     /// Reads the seal from a chat's metadata; `None` if there is none that can be understood.
-    pub fn read(metadata: &Json) -> Option<Self> {
+    fn read(metadata: &Json) -> Option<Self> {
         let seal = metadata.get(KEY)?;
         let text = |path: &[&str]| Some(seal.at(path)?.as_str()?.into_owned());
         let kind = match text(&["kind"])?.as_str() {
@@ -127,11 +181,17 @@ impl Seal {
         let warnings = seal.get("warnings").and_then(Json::as_array).unwrap_or_default();
         Some(Self {
             kind,
+            integrity: text(&["integrity"]),
             parent: text(&["parent", "chat"])?,
             parent_integrity: text(&["parent", "integrity"]),
             message: seal.at(&["parent", "message"])?.as_usize()?,
             made: text(&["made"]).unwrap_or_default(),
             book: seal.get("book").and_then(SealedBook::read),
+            no_book: seal.get("no_book").and_then(Knowledge::read_from),
+            left_out: text(&["left_out"]).map(|name| LeftOut {
+                name,
+                failed: seal.get("failed").is_some_and(Json::is_truthy),
+            }),
             metadata: seal
                 .get("metadata")
                 .and_then(Knowledge::read_from)
@@ -198,11 +258,40 @@ mod tests {
     use crate::timeline::exactness::{Exactness, Source};
 
     #[test]
+    fn a_seal_counts_only_for_its_own_chat() {
+        let seal = |integrity: &str| {
+            let text =
+                format!(r#"{{"kind":"branch",{integrity}"parent":{{"chat":"Main","message":7}}}}"#);
+            Json::parse(text.as_bytes()).unwrap()
+        };
+        let counts = |seal: &Json, main_chat: &str, integrity: &str, messages: Option<usize>| {
+            let metadata = Json::object([
+                (KEY, seal.clone()),
+                (MAIN_CHAT, main_chat.into()),
+                (INTEGRITY, integrity.into()),
+            ]);
+            Seal::of_chat(&metadata, messages).is_some()
+        };
+        let older = seal("");
+        assert!(counts(&older, "Main", "a", Some(8)));
+        assert!(counts(&older, "Main", "a", None), "only the header is known");
+        assert!(!counts(&older, "Child", "a", Some(8)), "its parent's seal");
+        assert!(!counts(&older, "Main", "a", Some(4)), "it never had that message");
+        assert!(counts(&older, "", "a", Some(8)), "a chat that became a group's");
+        let own = seal(r#""integrity":"a","#);
+        assert!(counts(&own, "Main", "a", Some(4)), "its messages were deleted");
+        assert!(!counts(&own, "Main", "b", Some(8)), "a copy of the child");
+        assert!(!counts(&own, "Child", "a", None), "an older SillyTavern copies the slug, too");
+        assert!(counts(&own, "Main", "", Some(8)) && !counts(&own, "Main", "", Some(4)));
+    }
+
+    #[test]
     fn a_seal_reads_back_as_it_was_written() {
         let part = Knowledge { exactness: Exactness::Snapshot(3), source: Source::Journal };
         let digest = Digest::of(b"x");
         let seal = Seal {
             kind: ForkKind::Checkpoint,
+            integrity: Some("own".into()),
             parent: "Story: one".into(),
             parent_integrity: None,
             message: 50,
@@ -215,6 +304,8 @@ mod tests {
                 lore: Some(Digest::of(b"y")),
                 part,
             }),
+            no_book: Some(part),
+            left_out: Some(LeftOut { name: "A".into(), failed: true }),
             metadata: Knowledge::LIVE,
             state: Some(SealedState { book: "b".into(), metadata: "m".into() }),
             running_recap: Some(SealedRecap {

@@ -45,7 +45,7 @@ pub(crate) fn read_header(
     let start = disk.read_start(&file.path, b'\n')?;
     let first = Chat::read(&start.bytes, file.place());
     if first.damage().is_empty() && first.header().is_some() {
-        return Ok((timeline(file, &first), None));
+        return Ok((timeline_of(file, &first.metadata_value(), None), None));
     }
     // The first line is not a valid header. How SillyTavern interprets the file depends on all of
     // it.
@@ -67,14 +67,15 @@ pub fn hidden_header(chat: &Chat<'_>) -> Option<String> {
 }
 
 pub fn timeline(file: &ChatFile, chat: &Chat<'_>) -> Timeline {
-    timeline_of(file, &chat.metadata_value())
+    timeline_of(file, &chat.metadata_value(), Some(chat.len()))
 }
 
-/// Same as [`timeline`], from metadata that has already been read.
-pub fn timeline_of(file: &ChatFile, metadata: &Json) -> Timeline {
-    Timeline::of(file.home.clone(), file.name.clone(), metadata)
+/// Same as [`timeline`], from metadata that has already been read. `messages`: how many there are, if
+/// known.
+pub fn timeline_of(file: &ChatFile, metadata: &Json, messages: Option<usize>) -> Timeline {
+    Timeline::of(file.home.clone(), file.name.clone(), metadata, messages)
 }
 
 fn blank(file: &ChatFile) -> Timeline {
-    timeline_of(file, &Json::Null)
+    timeline_of(file, &Json::Null, None)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use forklore_core::finding::{Obstacle, Remark};
+use forklore_core::plan::fork::pending_work;
 use forklore_core::plan::repair::CannotRepair;
 use forklore_core::sillytavern::names::book_key;
 use forklore_core::timeline::exactness::Knowledge;
@@ -64,6 +65,8 @@ pub enum ChangeError {
     Cannot(#[from] CannotRepair),
     #[error("cannot go back to that message of {chat:?}")]
     Message { chat: String, source: Obstacle },
+    #[error("{0}")]
+    Busy(Obstacle),
     #[error("{what} may be open in SillyTavern: {why}")]
     MayBeOpen { what: String, why: MayBeOpen },
     #[error("there is no lorebook {0:?}")]
@@ -130,6 +133,21 @@ impl Tavern<'_> {
                 other => return other,
             }
         }
+    }
+
+    /// Fails if the book has operations of ST-Auto-Recap that have not run, which would be lost or
+    /// meet other entries than they expect.
+    pub(crate) fn check_idle(
+        &self,
+        loaded: &LoadedChat,
+        options: ChangeOptions,
+    ) -> Result<(), ChangeError> {
+        let metadata = loaded.chat().metadata_value();
+        let work = pending_work(&metadata, loaded.bound().book(), 0);
+        if work.is_pending() && !options.is_closed {
+            return Err(ChangeError::Busy(Obstacle::QueueBusy(work)));
+        }
+        Ok(())
     }
 
     /// Fails if a page may have the chat open.
@@ -209,7 +227,7 @@ impl Tavern<'_> {
 forklore_core::diagnostics!(ChangeError {
     Self::Read(error) => [error: ReadError],
     Self::Cannot(error) => [error: CannotRepair],
-    Self::Message { source, .. } => [source: Obstacle],
+    Self::Message { source, .. } | Self::Busy(source) => [source: Obstacle],
     Self::MayBeOpen { what, why } => ("may-be-open", what: what.as_str(), why: why.coded().code),
     Self::NoSuchBook(name) => ("no-such-book", name: name.as_str()),
     Self::BookUnreadable { name, .. } => ("book-unreadable", name: name.as_str()),

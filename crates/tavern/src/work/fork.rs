@@ -3,6 +3,7 @@
 use forklore_core::finding::Obstacle;
 use forklore_core::finding::Remark;
 use forklore_core::journal::rewrite::{Rewrite, linked};
+use forklore_core::memory_books::{self, MemoryBooksState, NamedBook};
 use forklore_core::plan::fork::{self, ForkPlan, ForkRequest, Policy, Refusal, resolve_message};
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::sillytavern::group;
@@ -125,8 +126,13 @@ impl Tavern<'_> {
         let past = self.past(&loaded, message);
         let past = past.as_ref();
         let parent = BoundChat { name: &chat.name, chat: &parsed, bound: &bound, past };
-        let request = self.request(library, &loaded, &parsed, options, message)?;
-        let plan = fork::plan(parent, &request)?;
+        let mut request = self.request(library, &loaded, &parsed, options, message)?;
+        let mut plan = fork::plan(parent, &request)?;
+        if !plan.unread.is_empty() {
+            // At that message, Memory Books named other books than today.
+            request.memory_books.books.extend(self.read_named(library, plan.unread));
+            plan = fork::plan(parent, &request)?;
+        }
 
         let link = self.plan_link(library, &loaded, &parsed, &plan, options, may_link);
         let linked_file = match link {
@@ -139,7 +145,7 @@ impl Tavern<'_> {
         let child_path = chat.path.with_file_name(format!("{}.jsonl", plan.child));
 
         let mut tasks = Vec::new();
-        if let Some(book) = &plan.book {
+        for book in plan.book.iter().chain(&plan.memories) {
             let path = self.folders.worlds.join(format!("{}.json", book.name));
             let like = loaded.book.as_ref().map(|book| book.path.clone());
             tasks.push(Task::Create { path, like, parts: vec![&book.bytes] });
@@ -217,9 +223,25 @@ impl Tavern<'_> {
             integrity: self.clock.slug(),
             now: timestamp(self.clock.now()),
             policy: options.policy,
-            memory_books: None,
+            memory_books: MemoryBooksState {
+                // Whether it is installed matters only in a page.
+                is_installed: false,
+                books: self.read_named(library, memory_books::books(&chat.metadata_value())),
+                taken: books,
+            },
+            character_book: None,
             remarks: self.also_selected(library, loaded),
         })
+    }
+
+    /// The books of these names, as they are today.
+    fn read_named(&self, library: &Library, names: Vec<String>) -> Vec<NamedBook> {
+        let read = |name: String| {
+            let book = library.book(&name);
+            let bytes = book.and_then(|book| self.read(&book.path).ok());
+            NamedBook { name, bytes }
+        };
+        names.into_iter().map(read).collect()
     }
 
     /// Books named by chats of the same home, existing or not. A chat whose book was lost must not

@@ -196,6 +196,7 @@ impl Tavern<'_> {
         options: ChangeOptions,
     ) -> Result<ChangedChat, MergeError> {
         let PreparedMerge { loaded, book_name, .. } = prepared;
+        self.check_idle(loaded, options)?;
         let label = loaded.file.label();
         let Some(ours) = prepared.ours() else { return Err(MergeError::NoBook(label)) };
         let merged = plan.apply(&ours);

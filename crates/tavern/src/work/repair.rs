@@ -138,7 +138,8 @@ impl Tavern<'_> {
         fill: bool,
         options: ChangeOptions,
     ) -> Result<ChangedChat, ChangeError> {
-        self.rebind("restore", chat, options, at, |_, _, subject, now| {
+        self.rebind("restore", chat, options, at, |_, loaded, subject, now| {
+            self.check_idle(loaded, options)?;
             let message = resolve_message(at, subject.chat.len())
                 .map_err(|source| ChangeError::Message { chat: chat.label(), source })?;
             Ok(repair::restore(subject, message, fill, now)?)

@@ -114,7 +114,7 @@ impl Tavern<'_> {
             self.disk.read_into(&file.path, buffer)?;
             let chat = Chat::read(buffer, file.place());
             let facts = ChatFacts::of(&chat);
-            let timeline = headers::timeline_of(file, facts.metadata());
+            let timeline = headers::timeline_of(file, facts.metadata(), Some(facts.messages));
             Ok((timeline, facts, inspect(file, &chat, buffer)))
         });
         let mut inspected = Vec::with_capacity(chats.len());

@@ -59,7 +59,6 @@ fn a_damaged_story(rng: &mut Rng) {
             allow: Allow::Live,
             queue: QueuePolicy::Drain,
             without_book: rng.bool(),
-            leave_book: false,
             ..Policy::default()
         },
         parent_is_closed: true,

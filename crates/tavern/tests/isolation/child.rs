@@ -89,7 +89,11 @@ pub(crate) fn check(story: &Story, facts: &Facts, forked: &Forked, options: &For
             assert_ne!(book_key(&book.name), book_key(name), "the book is not its own");
         }
     }
-    assert_eq!(Seal::read(&facts.metadata).as_ref(), Some(&forked.seal), "the seal in the file");
+    assert_eq!(
+        Seal::of_chat(&facts.metadata, None).as_ref(),
+        Some(&forked.seal),
+        "the seal in the file"
+    );
     assert_eq!((&*forked.seal.parent, forked.seal.message), (&*facts.parent.name, m));
     assert!(matches!(facts.parent.home, Home::Character(_)) || forked.group.is_some());
     if let Some(id) = facts.metadata.get("lastInContextMessageId").and_then(Json::as_usize) {

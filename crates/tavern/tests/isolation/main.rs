@@ -6,6 +6,7 @@
 
 mod claims;
 mod child;
+mod memory_books;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -124,9 +125,11 @@ fn any_options(rng: &mut Rng, message: usize) -> ForkOptions {
             require_scene: rng.u8(..12) == 0,
             fill: rng.bool(),
             without_book: rng.u8(..5) == 0,
-            leave_book: false,
+            leave_book: None,
             today: TodaySource::Files,
+            is_behind: false,
             under_way: 0,
+            is_recap_gone: false,
         },
         parent_is_closed: rng.bool(),
         dry_run: false,

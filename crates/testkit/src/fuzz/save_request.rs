@@ -1,5 +1,7 @@
+use forklore_core::plan::fork::Timestamp;
 use forklore_core::plan::fork::child_save::{ChildSave, OpenChat};
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
+use forklore_core::sillytavern::names::ForkKind;
 use forklore_core::sillytavern::save_request::{SaveRequest, lines, name_at_start};
 use forklore_json::Raw;
 
@@ -30,7 +32,8 @@ pub fn save_request(bytes: &[u8]) {
     let open = OpenChat { name: request.name(), kind: ChatKind::Solo, integrity: None, book: None };
     assert!(named.is_none() || root.get("file_name").is_some(), "a name out of nowhere");
     if let Some(child) = ChildSave::of(request, &open, None) {
-        let unbound = child.without_book("slug");
+        let unbound =
+            child.without_book("slug", ForkKind::Branch, &Timestamp { iso: String::new() });
         let unbound = SaveRequest::read(&unbound, ChatKind::Solo).expect("it is a request still");
         let metadata = unbound.metadata().expect("a child has metadata");
         assert!(metadata.get("world_info").is_none(), "it is bound to a book");

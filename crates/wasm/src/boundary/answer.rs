@@ -1,5 +1,7 @@
 //! The result of a call: a JSON value, and files that are too large to wrap in it.
 
+use std::collections::VecDeque;
+
 use forklore_json::Json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -8,7 +10,7 @@ pub struct Answer {
     value: Vec<u8>,
     body: Option<Vec<u8>>,
     book: Option<Vec<u8>>,
-    memories: Option<Vec<u8>>,
+    memories: VecDeque<Vec<u8>>,
 }
 
 #[wasm_bindgen]
@@ -28,22 +30,22 @@ impl Answer {
         self.book.take()
     }
 
-    /// The copy of the separate book of Memory Books to write. Can be taken once.
+    /// The next copy of a book of Memory Books to write.
     pub fn take_memories(&mut self) -> Option<Vec<u8>> {
-        self.memories.take()
+        self.memories.pop_front()
     }
 }
 
 impl Answer {
     pub(crate) fn of(value: &Json) -> Self {
-        Self { value: value.stringify(), body: None, book: None, memories: None }
+        Self { value: value.stringify(), body: None, book: None, memories: VecDeque::new() }
     }
 
     pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
         Self { body: Some(body), ..self }
     }
 
-    pub(crate) fn with_memories(self, memories: Option<Vec<u8>>) -> Self {
+    pub(crate) fn with_memories(self, memories: VecDeque<Vec<u8>>) -> Self {
         Self { memories, ..self }
     }
 

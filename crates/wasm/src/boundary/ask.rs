@@ -173,7 +173,7 @@ impl<'a> Ask<'a> {
     }
 
     pub(crate) fn moment_options(&self) -> Result<MomentOptions, JsError> {
-        Ok(MomentOptions { fill: false, today: self.today()?, settled: true })
+        Ok(MomentOptions { today: self.today()?, settled: true, ..MomentOptions::default() })
     }
 
     /// Where the chat comes from: the page, if the chat is open there, or else the files.
@@ -206,7 +206,7 @@ impl<'a> Ask<'a> {
         let sibling = |sibling: &Json| {
             let sibling = Ask::data(sibling);
             let home = Home::Character(String::new());
-            Ok(Timeline::of(home, sibling.text("name")?, sibling.member("metadata")?))
+            Ok(Timeline::of(home, sibling.text("name")?, sibling.member("metadata")?, None))
         };
         self.list(key)?.iter().map(sibling).collect()
     }

@@ -78,16 +78,26 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
                 .plain(format!("{:?}, {}, ", book.name, count(book.entries, "entry", "entries")))
                 .plain(describe(book.part, forked.message)),
         ),
-        None => ui.say(Line::new().dim("  lorebook  ").plain("none")),
+        None => {
+            let known = forked.seal.no_book.map(|part| describe(part, forked.message));
+            let none = known.map_or("none".to_owned(), |known| format!("none, {known}"));
+            ui.say(Line::new().dim("  lorebook  ").plain(none));
+        }
     }
     if let Some(recap) = &forked.seal.running_recap {
         let recap = match recap.version {
             Some(version) => {
-                format!("version {version}, {}", count(recap.count, "version", "versions"))
+                let versions = count(recap.count, "version", "versions");
+                let scenes = count(recap.scenes.unwrap_or_default(), "scene", "scenes");
+                format!("version {version}, {versions}, {scenes}")
             }
             None => "empty".to_owned(),
         };
         ui.say(Line::new().dim("  recap     ").plain(recap));
+    }
+    if let Some(combined) = &forked.seal.combined_recap {
+        let messages = count(combined.messages, "message", "messages");
+        ui.say(Line::new().dim("  combined  ").plain(format!("recap of {messages}")));
     }
     match &forked.link {
         CheckpointLink::NotWanted => {}
@@ -132,6 +142,15 @@ fn answer(forked: &Forked) -> Json {
             ("known", json::knowledge(book.part)),
         ])
     });
+    let known = forked.seal.book.as_ref().map(|book| book.part).or(forked.seal.no_book);
+    let recap = forked.seal.running_recap.as_ref().map(|recap| {
+        Json::object([
+            ("version", Json::from(recap.version)),
+            ("versions", Json::from(recap.count)),
+            ("scenes", Json::from(recap.scenes)),
+        ])
+    });
+    let combined = forked.seal.combined_recap.as_ref().map(|combined| combined.messages);
     let link = match &forked.link {
         CheckpointLink::NotWanted => "not wanted".to_owned(),
         CheckpointLink::Written => "written".to_owned(),
@@ -148,7 +167,10 @@ fn answer(forked: &Forked) -> Json {
             ("child", Json::from(forked.label.as_str())),
             ("bytes", Json::from(forked.bytes)),
             ("book", book),
+            ("book_known", known.map_or(Json::Null, json::knowledge)),
             ("metadata_known", json::knowledge(forked.seal.metadata)),
+            ("recap", Json::from(recap)),
+            ("combined", Json::from(combined)),
             ("link", Json::from(link)),
             ("group", Json::from(forked.group.clone())),
             ("remarks", json::diagnostics(&forked.remarks)),

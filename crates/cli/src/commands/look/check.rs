@@ -71,8 +71,11 @@ fn say_moment(ui: &mut Ui<'_>, readiness: &Readiness<'_>) {
         }
     };
     ui.say(Line::new().dim("  lorebook  ").plain(book));
-    let part = moment.metadata.part;
-    ui.say(Line::new().dim("  metadata  ").plain(describe(part, moment.message)));
+    let metadata = &moment.metadata;
+    let known = describe(metadata.part, moment.message);
+    let is_whole = metadata.claim() == metadata.part;
+    let known = if is_whole { known } else { format!("{known}, except what is named below") };
+    ui.say(Line::new().dim("  metadata  ").plain(known));
 }
 
 fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<String>) -> Json {
@@ -94,7 +97,7 @@ fn answer(label: &str, message: usize, readiness: &Readiness<'_>, hints: Vec<Str
             ("book_known", book),
             (
                 "metadata_known",
-                moment.map_or(Json::Null, |moment| json::knowledge(moment.metadata.part)),
+                moment.map_or(Json::Null, |moment| json::knowledge(moment.metadata.claim())),
             ),
             ("obstacles", json::diagnostics(&readiness.obstacles)),
             ("remarks", json::diagnostics(&readiness.remarks)),

@@ -20,8 +20,10 @@ pub(crate) fn policy(args: &PolicyArgs) -> Policy {
         require_scene: args.require_scene,
         fill: args.fill,
         without_book: args.without_book,
-        leave_book: false,
+        leave_book: None,
+        is_behind: false,
         today: TodaySource::Files,
         under_way: 0,
+        is_recap_gone: false,
     }
 }

@@ -1,7 +1,7 @@
 //! Checks whether a chat can be forked at a message, and how exact the fork would be.
 
 use super::metadata_value;
-use crate::finding::{Obstacle, Remark};
+use crate::finding::{Obstacle, Remark, WithoutBook};
 use crate::journal::RECORDED_METADATA;
 use crate::recap::queue::{self, PendingWork};
 use crate::recap::scene::SceneMemory;
@@ -10,7 +10,7 @@ use crate::sillytavern::book::Book;
 use crate::sillytavern::chat::Damage;
 use crate::sillytavern::names::book_key;
 use crate::timeline::claim::TodaySource;
-use crate::timeline::exactness::{Allow, Exactness};
+use crate::timeline::exactness::{Allow, Exactness, Source};
 use crate::timeline::moment::BoundChat;
 use crate::timeline::moment::{BookContent, BookThen, BoundBook, Moment, MomentOptions, moment};
 use crate::timeline::seal;
@@ -34,12 +34,16 @@ pub struct Policy {
     pub fill: bool,
     /// Make the child without a book if the book of that moment cannot be provided.
     pub without_book: bool,
-    /// Always make the child without a book.
-    pub leave_book: bool,
+    /// Make the child without a book in any case, for this reason.
+    pub leave_book: Option<WithoutBook>,
     /// Where the parent and its book were read from.
     pub today: TodaySource,
+    /// See [`MomentOptions::is_behind`].
+    pub is_behind: bool,
     /// How many operations ST-Auto-Recap reports as not yet run, including those in the book.
     pub under_way: usize,
+    /// ST-Auto-Recap is not installed: its queue and its scenes count for nothing.
+    pub is_recap_gone: bool,
 }
 
 /// The result of [`check`].
@@ -69,7 +73,11 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
         obstacles: Vec::new(),
         remarks: Vec::new(),
         moment: None,
-        work: pending_work(&metadata_value(chat), parent.bound.book(), policy.under_way),
+        work: if policy.is_recap_gone {
+            PendingWork::default()
+        } else {
+            pending_work(&metadata_value(chat), parent.bound.book(), policy.under_way)
+        },
     };
     readiness.check_damage(parent);
     match resolve_message(i64::try_from(message).ok(), chat.len()) {
@@ -82,10 +90,13 @@ pub fn check<'a>(parent: BoundChat<'a>, message: usize, policy: Policy) -> Readi
     if readiness.work.is_pending() && policy.queue == QueuePolicy::Refuse {
         readiness.obstacles.push(Obstacle::QueueBusy(readiness.work.clone()));
     }
-    readiness.check_scene(parent, message, policy);
+    if !policy.is_recap_gone {
+        readiness.check_scene(parent, message, policy);
+    }
     let options = MomentOptions {
         fill: policy.fill,
         today: policy.today,
+        is_behind: policy.is_behind,
         settled: policy.allow != Allow::Exact,
     };
     let mut moment = moment(chat, parent.bound, parent.past, message, options);
@@ -108,6 +119,11 @@ pub fn pending_work(metadata: &Json, book: Option<&Book<'_>>, under_way: usize) 
 }
 
 impl Readiness<'_> {
+    /// Whether the child would have no lorebook, because the chat had none at the message.
+    pub fn has_no_lore(&self) -> bool {
+        self.moment.as_ref().is_some_and(|moment| matches!(moment.book, BookThen::None(_)))
+    }
+
     fn check_damage(&mut self, parent: BoundChat<'_>) {
         let mut lines = Vec::new();
         for damage in parent.chat.damage() {
@@ -149,8 +165,7 @@ impl Readiness<'_> {
             self.remarks.push(Remark::NoSceneRecap);
         }
         let versions = recap.get("versions").and_then(Json::as_array).unwrap_or_default();
-        let end = |version: &Json| version.get("new_scene_index").and_then(Json::as_usize);
-        match versions.iter().filter_map(end).max() {
+        match versions.iter().filter_map(running::end_of).max() {
             None => self.remarks.push(Remark::NoRunningRecap),
             Some(end) if end < message => self.remarks.push(Remark::NotInRunningRecap),
             Some(_) => {}
@@ -158,8 +173,14 @@ impl Readiness<'_> {
     }
 
     fn check_book<'a>(&mut self, parent: BoundChat<'a>, moment: &mut Moment<'a>, policy: Policy) {
-        if policy.leave_book {
-            return self.omit_book(parent, moment);
+        if let Some(why) = policy.leave_book {
+            return self.omit_book(parent, moment, why);
+        }
+        if let BookThen::None(part) = &moment.book
+            && let (Some(k), Some(_)) = (part.exactness.as_of(), parent.bound.name())
+        {
+            let here = k == moment.message;
+            self.remarks.push(Remark::NoBookAsOf { message: k, here });
         }
         let obstacle = match &moment.book {
             BookThen::Unknown => Some(match parent.bound {
@@ -181,6 +202,9 @@ impl Readiness<'_> {
                 if part.exactness == Exactness::Live {
                     self.remarks.push(Remark::BookIsLive);
                 }
+                if policy.is_behind && part.source == Source::Files {
+                    self.remarks.push(Remark::PageIsBehind(name.clone()));
+                }
                 self.remarks.extend(content_remarks(content));
                 let bound = parent.bound.name().map(book_key);
                 if matches!(content, BookContent::Rebuilt(_)) && bound != Some(book_key(name)) {
@@ -189,19 +213,22 @@ impl Readiness<'_> {
                 None
             }
         };
-        match obstacle {
-            Some(_) if policy.without_book => self.omit_book(parent, moment),
-            Some(obstacle) => self.obstacles.push(obstacle),
-            None => {}
+        let Some(obstacle) = obstacle else { return };
+        match WithoutBook::of(&obstacle).filter(|_| policy.without_book) {
+            Some(why) => self.omit_book(parent, moment, why),
+            None => self.obstacles.push(obstacle),
         }
     }
 
-    fn omit_book(&mut self, parent: BoundChat<'_>, moment: &mut Moment<'_>) {
+    fn omit_book(&mut self, parent: BoundChat<'_>, moment: &mut Moment<'_>, why: WithoutBook) {
         if let BookThen::None(_) = moment.book {
             return;
         }
-        let name = parent.bound.name().unwrap_or_default().to_owned();
-        self.remarks.push(Remark::WithoutBook(name));
+        let name = match &moment.book {
+            BookThen::Known { name, .. } => name,
+            _ => parent.bound.name().unwrap_or_default(),
+        };
+        self.remarks.push(Remark::WithoutBook(name.to_owned(), why));
         moment.book = BookThen::None(crate::timeline::exactness::Knowledge::LIVE);
     }
 
@@ -213,10 +240,18 @@ impl Readiness<'_> {
         if !metadata.live_other_keys.is_empty() {
             self.remarks.push(Remark::OthersAreLive(metadata.live_other_keys.clone()));
         }
+        if !metadata.lost_other_keys.is_empty() {
+            self.remarks.push(Remark::OthersAreLost(metadata.lost_other_keys.clone()));
+        }
+        // Nobody is asked about data of other extensions: the remarks name it.
+        let found = match policy.allow {
+            Allow::Exact => metadata.claim().exactness,
+            _ => metadata.part.exactness,
+        };
         let has_none = metadata.part.exactness == Exactness::Live && metadata.live_keys.is_empty();
         let is_strict = matches!(policy.allow, Allow::Exact | Allow::Message);
-        if is_strict && !has_none && !policy.allow.admits(metadata.part.exactness, moment.message) {
-            self.obstacles.push(Obstacle::MetadataNotExact(metadata.part.exactness));
+        if is_strict && !has_none && !policy.allow.admits(found, moment.message) {
+            self.obstacles.push(Obstacle::MetadataNotExact(found));
         }
     }
 }
@@ -245,8 +280,10 @@ fn content_remarks(content: &BookContent<'_>) -> Vec<Remark> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::fork::ForkRequest;
     use crate::sillytavern::chat::{Chat, ChatKind};
     use crate::timeline::moment::{AsOf, RecordedPast};
+    use crate::timeline::seal::Seal;
 
     /// Checks a chat with this metadata and three messages, of which the middle one is a scene
     /// break.
@@ -296,6 +333,58 @@ mod tests {
     }
 
     #[test]
+    fn a_lorebook_of_which_the_page_has_another_copy_is_only_as_last_seen() {
+        let header = r#"{"chat_metadata":{"world_info":"Lore"}}"#;
+        let text = format!("{header}\n{{\"mes\":\"a\"}}\n{{\"mes\":\"b\"}}");
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(br#"{"entries":{}}"#));
+        let parent = BoundChat { name: "P", chat: &chat, bound: &bound, past: None };
+        let known = |is_behind| {
+            let allow = Allow::Message;
+            let policy = Policy { today: TodaySource::Page, is_behind, allow, ..Policy::default() };
+            let found = check(parent, 1, policy);
+            let Some(BookThen::Known { part, .. }) = found.moment.map(|moment| moment.book) else {
+                panic!("it has a book");
+            };
+            let remarks = found.remarks.iter().map(ToString::to_string).collect::<Vec<_>>();
+            (part.exactness, found.obstacles, remarks)
+        };
+        let behind = "this page had another copy of the lorebook \"Lore\" than its file holds; the fork has what the file holds";
+        assert_eq!(known(false), (Exactness::Exact, vec![], vec![]));
+        assert_eq!(known(true), (Exactness::Snapshot(1), vec![], vec![behind.to_owned()]));
+    }
+
+    #[test]
+    fn that_there_was_no_lorebook_is_said_and_sealed_as_well_as_it_is_known() {
+        let header = r#"{"chat_metadata":{"world_info":"Lore"}}"#;
+        let text = format!("{header}\n{{\"mes\":\"a\"}}\n{{\"mes\":\"b\"}}\n{{\"mes\":\"c\"}}");
+        let chat = Chat::read(text.as_bytes(), ChatKind::Solo);
+        let bound = BoundBook::read(Some("Lore".into()), Some(br#"{"entries":{}}"#));
+        let past = RecordedPast {
+            book: Some(AsOf { message: 0, value: None }),
+            ..RecordedPast::default()
+        };
+        let forked = |message, leave_book| {
+            let parent = BoundChat { name: "P", chat: &chat, bound: &bound, past: Some(&past) };
+            let policy = Policy { leave_book, ..Policy::default() };
+            let request = ForkRequest { message, policy, ..crate::plan::fork::tests::request("C") };
+            let plan = crate::plan::fork::plan(parent, &request).unwrap();
+            let metadata = Json::object([(seal::KEY, plan.seal.to_json())]);
+            let known = Seal::of_chat(&metadata, None).unwrap().no_book;
+            let remarks = plan.remarks.iter().map(ToString::to_string);
+            let remarks = remarks.filter(|remark| remark.contains("lorebook"));
+            (known.map(|known| known.exactness), remarks.collect::<Vec<_>>())
+        };
+        let as_of_0 = Some(Exactness::Snapshot(0));
+        let here = "there was no lorebook, as last seen at this message";
+        assert_eq!(forked(0, None), (as_of_0, vec![here.to_owned()]));
+        let earlier = "there was no lorebook, as of message 0";
+        assert_eq!(forked(1, None), (as_of_0, vec![earlier.to_owned()]));
+        let left_out = "the lorebook \"Lore\" was not copied, as you chose";
+        assert_eq!(forked(2, Some(WithoutBook::Chosen)), (None, vec![left_out.to_owned()]));
+    }
+
+    #[test]
     fn in_a_chat_with_recaps_what_is_missing_is_remarked() {
         let recap = |versions: &str| {
             format!("{{\"auto_recap_running_scene_recaps\":{{\"versions\":[{versions}]}}}}")
@@ -340,6 +429,16 @@ mod tests {
     fn operations_that_are_not_written_down_yet_stand_in_the_way() {
         let policy = Policy { under_way: 2, ..Policy::default() };
         assert_eq!(check_at(2, "{}", policy), ["ST-Auto-Recap has work in its queue: 2 pending"]);
+    }
+
+    #[test]
+    fn without_st_auto_recap_its_scenes_and_operations_count_for_nothing() {
+        let metadata = r#"{"auto_recap_running_scene_recaps":{"versions":[]},
+            "autoLorebooks":{"pendingOps":{"a":{}}}}"#
+            .replace('\n', " ");
+        let there = Policy { require_scene: true, under_way: 1, ..Policy::default() };
+        assert_eq!(check_at(2, &metadata, there).len(), 5);
+        assert_eq!(check_at(2, &metadata, Policy { is_recap_gone: true, ..there }), [""; 0]);
     }
 
     #[test]

@@ -6,15 +6,19 @@
 use std::borrow::Cow;
 
 use super::rebind::{rewrite_header, unbind};
-use super::{ForkPlan, ForkRequest, Policy, Refusal, Timestamp, plan};
+use super::{CharacterBook, ForkPlan, ForkRequest, Policy, Refusal, Timestamp, plan};
+use crate::digest::Digest;
 use crate::finding::Remark;
 use crate::journal::rewrite;
-use crate::memory_books::{self, ManualBook, MemoryBooksState};
+use crate::memory_books::{self, MemoryBooksState, NamedBook};
+use crate::sillytavern::book::lore_digest_of;
 use crate::sillytavern::chat::{Chat, ChatKind};
 use crate::sillytavern::names::{self, ForkKind, book_key};
 use crate::sillytavern::save_request::{self, NotASave, SaveRequest, written};
 use crate::timeline::claim::TodaySource;
+use crate::timeline::exactness::Knowledge;
 use crate::timeline::moment::{BoundBook, BoundChat};
+use crate::timeline::seal::{self, LeftOut, Seal};
 use forklore_json::{Edit, Json, Raw, SyntaxError};
 
 /// The chat that is open in the page.
@@ -46,8 +50,8 @@ pub struct ChildSave<'a> {
     /// The child's own integrity slug; `None` if it has its parent's, as before SillyTavern 1.19.
     pub integrity: Option<String>,
     pub book: Option<String>,
-    /// The book of Memory Books' manual mode, if it is not the same.
-    pub memory_book: Option<String>,
+    /// The other books that Memory Books names.
+    pub memory_books: Vec<String>,
 }
 
 /// What the page knows when it saves a child.
@@ -56,10 +60,15 @@ pub struct SaveContext<'a> {
     pub kind: ForkKind,
     /// The names of all books.
     pub books: Vec<String>,
-    /// The parent's book and the one of Memory Books' manual mode, if they exist.
+    /// The parent's book, if it exists.
     pub book: Option<&'a [u8]>,
-    pub memories: Option<Vec<u8>>,
+    /// The other books that Memory Books names.
+    pub memories: Vec<NamedBook>,
+    /// The page's copy of the parent's book, if it is not the same text.
+    pub page_book: Option<String>,
     pub has_memory_books: bool,
+    /// A lorebook of the character, which the parent shares with all her chats.
+    pub character_book: Option<CharacterBook>,
     pub title: Option<String>,
     pub integrity: String,
     pub now: Timestamp,
@@ -109,10 +118,9 @@ impl<'a> ChildSave<'a> {
             return None;
         }
         let notes = metadata.get(memory_books::KEY).and_then(|notes| notes.json().ok());
-        let memory_book = notes.and_then(|notes| {
-            memory_books::manual_book(&Json::object([(memory_books::KEY, notes)]))
-        });
+        let mut memory_books = notes.as_ref().map_or(Vec::new(), memory_books::books_in);
         let book = lost.or(bound);
+        memory_books.retain(|name| !is_same_book(Some(name), book.as_deref()));
         Some(Self {
             request,
             is_conversion,
@@ -120,7 +128,7 @@ impl<'a> ChildSave<'a> {
             is_of_open,
             parent_integrity: open.integrity.clone().filter(|_| is_of_open),
             integrity: integrity.filter(|own| Some(own) != open.integrity.as_ref()),
-            memory_book: memory_book.filter(|name| !is_same_book(Some(name), book.as_deref())),
+            memory_books,
             book,
         })
     }
@@ -144,11 +152,37 @@ impl<'a> ChildSave<'a> {
 
     /// The last resort when a fork fails: the same save, bound to no book rather than to the
     /// parent's.
-    pub fn without_book(&self, new_integrity: &str) -> Vec<u8> {
+    pub fn without_book(&self, new_integrity: &str, kind: ForkKind, now: &Timestamp) -> Vec<u8> {
         let line = self.request.header().map_or(Cow::default(), save_request::on_one_line);
         let header = Chat::read_header(&line, self.request.kind());
         let integrity = self.integrity.as_deref().unwrap_or(new_integrity);
-        self.request.with_header(&rewrite_header(&header, &unbind(&header, integrity)))
+        let mut changes = unbind(&header, integrity);
+        if let Some(seal) = self.seal_of_failure(integrity, kind, now) {
+            changes.retain(|(key, _)| key != seal::KEY);
+            changes.push((seal::KEY.to_owned(), Edit::Set(seal.to_json())));
+        }
+        self.request.with_header(&rewrite_header(&header, &changes))
+    }
+
+    /// Says of a child without a book that it should have one.
+    fn seal_of_failure(&self, integrity: &str, kind: ForkKind, now: &Timestamp) -> Option<Seal> {
+        let name = self.book.clone()?;
+        Some(Seal {
+            kind,
+            integrity: Some(integrity.to_owned()),
+            parent: self.parent.clone(),
+            parent_integrity: self.parent_integrity.clone(),
+            message: self.request.messages().checked_sub(1)?,
+            made: now.iso.clone(),
+            book: None,
+            no_book: None,
+            left_out: Some(LeftOut { name, failed: true }),
+            metadata: Knowledge::LIVE,
+            state: None,
+            running_recap: None,
+            combined_recap: None,
+            warnings: Vec::new(),
+        })
     }
 
     /// The parent's file, put together from the child and the parent's later messages, and where in
@@ -169,9 +203,8 @@ impl<'a> ChildSave<'a> {
 
     fn fork_request(&self, message: usize, context: SaveContext<'_>) -> ForkRequest {
         let child = self.request.name();
-        let manual = context.memories.zip(self.memory_book.clone()).map(|(bytes, name)| {
-            ManualBook { name, bytes, copy: names::for_memories(&child, &context.books) }
-        });
+        let is_other = |(page, file): (&String, &[u8])| lore(page.as_bytes()) != lore(file);
+        let is_behind = context.page_book.as_ref().zip(context.book).is_some_and(is_other);
         let today = if self.is_of_open { TodaySource::Page } else { TodaySource::Files };
         ForkRequest {
             kind: context.kind,
@@ -181,8 +214,13 @@ impl<'a> ChildSave<'a> {
             title: context.title,
             integrity: self.integrity.clone().unwrap_or(context.integrity),
             now: context.now,
-            policy: Policy { today, ..context.policy },
-            memory_books: context.has_memory_books.then_some(MemoryBooksState { manual }),
+            policy: Policy { today, is_behind, ..context.policy },
+            memory_books: MemoryBooksState {
+                is_installed: context.has_memory_books,
+                books: context.memories,
+                taken: context.books,
+            },
+            character_book: context.character_book,
             remarks: context.remarks,
         }
     }
@@ -208,6 +246,11 @@ impl<'a> ChildSave<'a> {
         }
         file
     }
+}
+
+/// What the entries of a book mean.
+fn lore(book: &[u8]) -> Option<Digest> {
+    Some(lore_digest_of(&Json::parse(book).ok()?))
 }
 
 fn is_same_book(one: Option<&str>, other: Option<&str>) -> bool {

@@ -1,7 +1,7 @@
 //! Whether a fork in the page goes on, waits or asks: by the user's settings and answers.
 
 use super::{Policy, QueuePolicy};
-use crate::finding::{Obstacle, Unfinished};
+use crate::finding::{Obstacle, Unfinished, WithoutBook};
 use crate::timeline::exactness::{Allow, Exactness};
 
 /// What to do if the lore of the message was not recorded exactly.
@@ -34,6 +34,9 @@ impl ForkSettings {
         Self { when_inexact: WhenInexact::Ask, when_busy: WhenBusy::Wait, require_scene: false };
 }
 
+/// Begins the word for a child without a book; the reason follows.
+const WITHOUT: &str = "without-";
+
 /// What was decided about a fork, and what has been tried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decision {
@@ -44,9 +47,32 @@ pub struct Decision {
     /// Operations that have not run yet are left out of the child's book.
     drain: bool,
     /// The child gets no book. Then there is nothing to wait for and nothing to look up.
-    without_book: bool,
+    without_book: Option<WithoutBook>,
     has_waited: bool,
     has_asked: bool,
+    /// What becomes of the character's lorebook was decided for this fork.
+    own_lore: bool,
+    shared_lore: bool,
+}
+
+/// What becomes of a character's lorebook, which all her chats share, in a fork that has no other
+/// lore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CharacterLore {
+    /// The child gets a copy, which replaces the book in its prompt.
+    Own,
+    Shared,
+}
+
+impl CharacterLore {
+    /// `None` if there is no such word.
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "own" => Some(Self::Own),
+            "shared" => Some(Self::Shared),
+            _ => None,
+        }
+    }
 }
 
 /// What to do next. After everything but [`Step::GiveUp`], the fork goes on with the decision.
@@ -63,8 +89,13 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     Wait,
+    /// Without the reply that is being written.
+    Now,
+    /// Leave out the operations that have not run yet.
+    Drain,
     Nearest,
     WithoutBook,
+    CharacterLore(CharacterLore),
     Cancel,
 }
 
@@ -72,9 +103,11 @@ impl Choice {
     pub fn of(word: &str) -> Self {
         match word {
             "wait" => Self::Wait,
+            "now" => Self::Now,
+            "drain" => Self::Drain,
             "nearest" | "live" => Self::Nearest,
             "without" => Self::WithoutBook,
-            _ => Self::Cancel,
+            _ => CharacterLore::of(word).map_or(Self::Cancel, Self::CharacterLore),
         }
     }
 
@@ -83,8 +116,10 @@ impl Choice {
         let decision = Decision::default();
         match self {
             Self::Wait => Some(Step::Wait(decision)),
-            Self::Nearest => Some(Step::Go(Decision { nearest: true, ..decision })),
-            Self::WithoutBook => Some(Step::Go(Decision { without_book: true, ..decision })),
+            Self::Now => Some(Step::Go(decision)),
+            Self::Drain | Self::Nearest | Self::WithoutBook | Self::CharacterLore(_) => {
+                Some(Step::Go(decision.answered(self)))
+            }
             Self::Cancel => None,
         }
     }
@@ -92,26 +127,31 @@ impl Choice {
 
 impl Decision {
     /// What a fork is allowed to do.
-    pub fn policy(self, settings: ForkSettings, under_way: usize) -> Policy {
+    ///
+    /// `under_way` are the operations that ST-Auto-Recap has not run yet; `None` if it is not
+    /// installed.
+    pub fn policy(self, settings: ForkSettings, under_way: Option<usize>) -> Policy {
+        let is_without_book = self.without_book.is_some();
         let takes_nearest = match settings.when_inexact {
-            WhenInexact::Ask => self.nearest || self.unattended || self.without_book,
+            WhenInexact::Ask => self.nearest || self.unattended || is_without_book,
             WhenInexact::Nearest => true,
-            WhenInexact::Refuse => self.nearest || self.without_book,
+            WhenInexact::Refuse => self.nearest || is_without_book,
         };
-        let drains = self.drain || self.without_book;
+        let drains = self.drain || is_without_book;
         Policy {
             allow: if takes_nearest { Allow::Live } else { Allow::Message },
             queue: if drains { QueuePolicy::Drain } else { QueuePolicy::Refuse },
-            require_scene: settings.require_scene && !self.without_book,
+            require_scene: settings.require_scene && !is_without_book,
             leave_book: self.without_book,
-            under_way,
+            under_way: under_way.unwrap_or_default(),
+            is_recap_gone: under_way.is_none(),
             ..Policy::default()
         }
     }
 
     /// How to react when a save, which cannot be postponed, was refused.
     pub fn at_save(self, obstacles: &[Obstacle], settings: ForkSettings) -> Step {
-        if self.without_book {
+        if self.without_book.is_some() {
             return Step::GiveUp;
         }
         let is_busy = obstacles.iter().any(|obstacle| matches!(obstacle, Obstacle::QueueBusy(_)));
@@ -124,7 +164,10 @@ impl Decision {
             _ if !is_busy && may_ask && obstacles.iter().all(is_inexact) => {
                 Step::Ask(Self { has_asked: true, ..self })
             }
-            _ => Step::Go(Self { without_book: true, ..self }),
+            _ => match obstacles.iter().filter_map(WithoutBook::of).min() {
+                Some(why) => Step::Go(Self { without_book: Some(why), ..self }),
+                None => Step::GiveUp,
+            },
         }
     }
 
@@ -132,31 +175,78 @@ impl Decision {
     pub fn answered(self, choice: Choice) -> Self {
         match choice {
             Choice::Nearest => Self { nearest: true, ..self },
-            Choice::Wait | Choice::WithoutBook | Choice::Cancel => {
-                Self { without_book: true, ..self }
+            Choice::CharacterLore(lore) => self.with_lore(lore),
+            Choice::Drain => Self { drain: true, ..self },
+            Choice::WithoutBook => Self { without_book: Some(WithoutBook::Chosen), ..self },
+            Choice::Now | Choice::Wait | Choice::Cancel => {
+                Self { without_book: Some(WithoutBook::NotAnswered), ..self }
             }
         }
     }
 
+    fn with_lore(self, lore: CharacterLore) -> Self {
+        let is_own = lore == CharacterLore::Own;
+        Self { own_lore: is_own, shared_lore: !is_own, ..self }
+    }
+
+    /// What becomes of the character's lorebook. Where nobody was asked, it goes by what the user
+    /// `always` wants for the character; otherwise it is shared, as SillyTavern does.
+    pub fn character_lore(self, always: Option<CharacterLore>) -> CharacterLore {
+        match always {
+            _ if self.own_lore => CharacterLore::Own,
+            Some(always) if !self.shared_lore => always,
+            _ => CharacterLore::Shared,
+        }
+    }
+
     /// The words for the page, which passes them back.
-    pub fn words(self) -> Vec<&'static str> {
-        let flags = Self::WORDS.into_iter().zip(self.flags());
-        flags.filter_map(|(word, is_set)| is_set.then_some(word)).collect()
+    pub fn words(self) -> Vec<String> {
+        let flags = Self::FLAGS.into_iter().zip(self.flags());
+        let flags = flags.filter(|(_, is_set)| *is_set).map(|(word, _)| word.to_owned());
+        let without = self.without_book.map(|why| match why.operations() {
+            Some(operations) => format!("{WITHOUT}{}:{operations}", why.word()),
+            None => format!("{WITHOUT}{}", why.word()),
+        });
+        flags.chain(without).collect()
     }
 
     /// `None` if there is no such word.
     pub fn of(words: &[String]) -> Option<Self> {
-        let is_known = words.iter().all(|word| Self::WORDS.contains(&word.as_str()));
-        let [nearest, unattended, drain, without_book, has_waited, has_asked] =
-            Self::WORDS.map(|flag| words.iter().any(|word| word == flag));
-        is_known.then_some(Self { nearest, unattended, drain, without_book, has_waited, has_asked })
+        let mut without_book = None;
+        for word in words {
+            if let Some(why) = word.strip_prefix(WITHOUT) {
+                let (why, operations) = why.split_once(':').unwrap_or((why, "0"));
+                without_book = Some(WithoutBook::from_words(why, operations.parse().ok()?)?);
+            } else if !Self::FLAGS.contains(&word.as_str()) {
+                return None;
+            }
+        }
+        let [nearest, unattended, drain, has_waited, has_asked, own_lore, shared_lore] =
+            Self::FLAGS.map(|flag| words.iter().any(|word| word == flag));
+        Some(Self {
+            nearest,
+            unattended,
+            drain,
+            without_book,
+            has_waited,
+            has_asked,
+            own_lore,
+            shared_lore,
+        })
     }
 
-    const WORDS: [&str; 6] = ["nearest", "unattended", "drain", "without", "waited", "asked"];
+    const FLAGS: [&str; 7] = ["nearest", "unattended", "drain", "waited", "asked", "own", "shared"];
 
-    fn flags(self) -> [bool; 6] {
-        let Self { nearest, unattended, drain, without_book, has_waited, has_asked } = self;
-        [nearest, unattended, drain, without_book, has_waited, has_asked]
+    fn flags(self) -> [bool; 7] {
+        [
+            self.nearest,
+            self.unattended,
+            self.drain,
+            self.has_waited,
+            self.has_asked,
+            self.own_lore,
+            self.shared_lore,
+        ]
     }
 }
 
@@ -168,8 +258,7 @@ pub fn before_fork(
     when_ready: bool,
 ) -> Step {
     let decision = Decision::default();
-    let takes_nearest = settings.when_inexact == WhenInexact::Nearest;
-    if unfinished.is_empty() && obstacles.iter().all(|it| takes_nearest && is_inexact(it)) {
+    if unfinished.is_empty() && are_accepted(obstacles, settings) {
         return Step::Go(decision);
     }
     if when_ready && can_wait(obstacles, unfinished) {
@@ -180,8 +269,15 @@ pub fn before_fork(
 
 /// Whether an obstacle goes away by itself.
 pub fn can_wait(obstacles: &[Obstacle], unfinished: &[Unfinished]) -> bool {
-    let is_busy = |it: &Obstacle| matches!(it, Obstacle::QueueBusy(work) if !work.unreadable);
-    obstacles.iter().any(is_busy) || unfinished.contains(&Unfinished::Writing)
+    let is_busy = |it: &Obstacle| matches!(it, Obstacle::QueueBusy(_));
+    let is_written = |it: &Unfinished| matches!(it, Unfinished::Writing | Unfinished::ReplyAfter);
+    obstacles.iter().any(is_busy) || unfinished.iter().any(is_written)
+}
+
+/// Whether the user's settings already answer the question about these obstacles.
+pub fn are_accepted(obstacles: &[Obstacle], settings: ForkSettings) -> bool {
+    let takes_nearest = settings.when_inexact == WhenInexact::Nearest;
+    obstacles.iter().all(|obstacle| takes_nearest && is_inexact(obstacle))
 }
 
 /// How exactly the book is known that a refused save would get.
@@ -200,7 +296,7 @@ pub fn is_about_metadata(obstacles: &[Obstacle]) -> bool {
     obstacles.iter().any(metadata) && !obstacles.iter().any(book)
 }
 
-fn is_inexact(obstacle: &Obstacle) -> bool {
+pub(super) fn is_inexact(obstacle: &Obstacle) -> bool {
     matches!(obstacle, Obstacle::NotKnownWellEnough { .. } | Obstacle::MetadataNotExact(_))
 }
 
@@ -210,17 +306,14 @@ mod tests {
     use crate::recap::queue::PendingWork;
 
     const SETTINGS: ForkSettings = ForkSettings::ASK_AND_WAIT;
-    const WITHOUT: Decision = Decision {
-        nearest: false,
-        unattended: false,
-        drain: false,
-        without_book: true,
-        has_waited: false,
-        has_asked: false,
-    };
+    fn without(why: WithoutBook) -> Decision {
+        Decision { without_book: Some(why), ..Decision::default() }
+    }
 
     fn busy() -> [Obstacle; 1] {
-        [Obstacle::QueueBusy(PendingWork::default())]
+        let mut work = PendingWork::default();
+        work.add_unwritten(2);
+        [Obstacle::QueueBusy(work)]
     }
 
     fn inexact() -> [Obstacle; 2] {
@@ -236,12 +329,56 @@ mod tests {
         let start = Decision::default();
         let waited = Decision { has_waited: true, ..start };
         assert_eq!(start.at_save(&busy(), SETTINGS), Step::Wait(waited));
-        let without = Decision { has_waited: true, ..WITHOUT };
-        assert_eq!(waited.at_save(&busy(), SETTINGS), Step::Go(without));
+        let busy_for_good = without(WithoutBook::Busy(2));
+        let after = Decision { has_waited: true, ..busy_for_good };
+        assert_eq!(waited.at_save(&busy(), SETTINGS), Step::Go(after));
         let with = |when_busy| ForkSettings { when_busy, ..SETTINGS };
         let drained = Decision { drain: true, ..start };
         assert_eq!(start.at_save(&busy(), with(WhenBusy::Drain)), Step::Go(drained));
-        assert_eq!(start.at_save(&busy(), with(WhenBusy::Without)), Step::Go(WITHOUT));
+        assert_eq!(start.at_save(&busy(), with(WhenBusy::Without)), Step::Go(busy_for_good));
+    }
+
+    #[test]
+    fn a_child_without_a_book_is_so_for_the_first_of_its_reasons() {
+        let settings = ForkSettings {
+            when_inexact: WhenInexact::Refuse,
+            when_busy: WhenBusy::Without,
+            require_scene: true,
+        };
+        let why = |obstacles: &[Obstacle]| match Decision::default().at_save(obstacles, settings) {
+            Step::Go(decision) => decision.without_book,
+            _ => None,
+        };
+        let mut paused = PendingWork::default();
+        paused.add_queue(r#"{"queue":[{"status":"pending"}],"paused":true}"#);
+        let missing = Obstacle::BookMissing("B".into());
+        assert_eq!(why(&inexact()), Some(WithoutBook::NotKnown));
+        assert_eq!(why(&inexact()[1..]), Some(WithoutBook::MetadataNotKnown));
+        assert_eq!(why(std::slice::from_ref(&missing)), Some(WithoutBook::Missing));
+        let scene = Obstacle::NotASceneBreak(1);
+        assert_eq!(why(&[missing, scene.clone()]), Some(WithoutBook::NotASceneBreak));
+        assert_eq!(why(&[scene, Obstacle::QueueBusy(paused)]), Some(WithoutBook::Paused(1)));
+        assert_eq!(why(&busy()), Some(WithoutBook::Busy(2)));
+        assert_eq!(why(&[Obstacle::NoMessages]), None, "no child at all");
+        let answered = |choice| Decision::default().answered(choice).without_book;
+        assert_eq!(answered(Choice::WithoutBook), Some(WithoutBook::Chosen));
+        assert_eq!(answered(Choice::Cancel), Some(WithoutBook::NotAnswered));
+    }
+
+    #[test]
+    fn pending_work_is_skipped_where_the_user_says_so() {
+        let skip = Choice::of("drain").before_fork();
+        let Some(Step::Go(decision)) = skip else { panic!("{skip:?}") };
+        assert_eq!(decision.policy(SETTINGS, Some(1)).queue, QueuePolicy::Drain);
+        // What else is in question is still asked about.
+        assert!(matches!(decision.at_save(&inexact(), SETTINGS), Step::Ask(_)));
+    }
+
+    #[test]
+    fn without_st_auto_recap_nothing_of_it_counts() {
+        let start = Decision::default();
+        assert!(start.policy(SETTINGS, None).is_recap_gone);
+        assert!(!start.policy(SETTINGS, Some(0)).is_recap_gone);
     }
 
     #[test]
@@ -250,31 +387,33 @@ mod tests {
         let with = |when_inexact| ForkSettings { when_inexact, ..SETTINGS };
         let asked = Decision { has_asked: true, ..start };
         assert_eq!(start.at_save(&inexact(), SETTINGS), Step::Ask(asked));
-        assert_eq!(start.at_save(&inexact(), with(WhenInexact::Refuse)), Step::Go(WITHOUT));
-        let allow = |decision: Decision, settings| decision.policy(settings, 0).allow;
+        let refused = start.at_save(&inexact(), with(WhenInexact::Refuse));
+        assert_eq!(refused, Step::Go(without(WithoutBook::NotKnown)));
+        let allow = |decision: Decision, settings| decision.policy(settings, Some(0)).allow;
         assert_eq!(allow(start, with(WhenInexact::Nearest)), Allow::Live);
         assert_eq!(allow(start, SETTINGS), Allow::Message);
         assert_eq!(allow(asked.answered(Choice::Nearest), SETTINGS), Allow::Live);
-        assert!(asked.answered(Choice::Cancel).policy(SETTINGS, 0).leave_book);
+        assert!(asked.answered(Choice::Cancel).policy(SETTINGS, Some(0)).leave_book.is_some());
     }
 
     #[test]
     fn a_script_gets_the_nearest_lore_unless_that_is_refused() {
         let script = Decision { unattended: true, ..Decision::default() };
         let refuse = ForkSettings { when_inexact: WhenInexact::Refuse, ..SETTINGS };
-        assert_eq!(script.policy(SETTINGS, 0).allow, Allow::Live);
-        assert_eq!(script.policy(refuse, 0).allow, Allow::Message);
+        assert_eq!(script.policy(SETTINGS, Some(0)).allow, Allow::Live);
+        assert_eq!(script.policy(refuse, Some(0)).allow, Allow::Message);
     }
 
     #[test]
     fn a_book_that_is_gone_cannot_be_asked_for() {
         let start = Decision::default();
         let missing = [Obstacle::BookMissing("B".into())];
-        assert_eq!(start.at_save(&missing, SETTINGS), Step::Go(WITHOUT));
+        assert_eq!(start.at_save(&missing, SETTINGS), Step::Go(without(WithoutBook::Missing)));
         let strict = ForkSettings { require_scene: true, ..SETTINGS };
-        assert!(start.policy(strict, 0).require_scene);
-        assert_eq!(start.at_save(&[Obstacle::NotASceneBreak(1)], strict), Step::Go(WITHOUT));
-        assert!(!WITHOUT.policy(strict, 0).require_scene);
+        assert!(start.policy(strict, Some(0)).require_scene);
+        let no_scene = without(WithoutBook::NotASceneBreak);
+        assert_eq!(start.at_save(&[Obstacle::NotASceneBreak(1)], strict), Step::Go(no_scene));
+        assert!(!no_scene.policy(strict, Some(0)).require_scene);
     }
 
     #[test]
@@ -292,9 +431,6 @@ mod tests {
         assert_eq!(first(&busy(), &[], true), Step::Wait(Decision::default()));
         assert_eq!(first(&[], &[Unfinished::Writing], true), Step::Wait(Decision::default()));
         assert_eq!(first(&[], &[Unfinished::BeingEdited(None)], true), ask);
-        let mut unreadable = PendingWork::default();
-        unreadable.add_queue("no queue");
-        assert_eq!(first(&[Obstacle::QueueBusy(unreadable)], &[], true), ask);
     }
 
     #[test]
@@ -306,12 +442,45 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_about_the_characters_lorebook_comes_before_what_is_always_wanted() {
+        use CharacterLore::{Own, Shared};
+        let lore = |answer: Option<&str>, always| {
+            let step = answer.and_then(|word| Choice::of(word).before_fork());
+            let decision = match step {
+                Some(Step::Go(decision)) => decision,
+                _ => Decision { unattended: true, ..Decision::default() },
+            };
+            decision.character_lore(always)
+        };
+        assert_eq!(
+            [lore(None, None), lore(None, Some(Shared)), lore(None, Some(Own))],
+            [Shared, Shared, Own]
+        );
+        assert_eq!([lore(Some("own"), None), lore(Some("own"), Some(Shared))], [Own, Own]);
+        assert_eq!([lore(Some("shared"), None), lore(Some("shared"), Some(Own))], [Shared, Shared]);
+    }
+
+    #[test]
     fn a_decision_goes_to_the_page_and_back() {
-        for bits in 0..64_u8 {
-            let words = Decision::WORDS.into_iter().enumerate();
+        let reasons = [
+            None,
+            Some(WithoutBook::Chosen),
+            Some(WithoutBook::Busy(3)),
+            Some(WithoutBook::Paused(1)),
+            Some(WithoutBook::MetadataNotKnown),
+        ];
+        for bits in 0..128_u8 {
+            let words = Decision::FLAGS.into_iter().enumerate();
             let words = words.filter(|(at, _)| bits >> at & 1 == 1);
             let words: Vec<String> = words.map(|(_, word)| word.to_owned()).collect();
-            assert_eq!(Decision::of(&words).unwrap().words(), words);
+            for without_book in reasons {
+                let decision = Decision { without_book, ..Decision::of(&words).unwrap() };
+                assert_eq!(Decision::of(&decision.words()), Some(decision));
+            }
+        }
+        assert_eq!(without(WithoutBook::Busy(3)).words(), ["without-busy:3"]);
+        for odd in ["without", "without-", "without-busy:", "without-busy:x", "without-else"] {
+            assert_eq!(Decision::of(&[odd.to_owned()]), None, "{odd}");
         }
         assert_eq!(Decision::of(&["allow".to_owned()]), None);
     }

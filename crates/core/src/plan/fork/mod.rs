@@ -6,26 +6,29 @@
 mod check;
 pub mod child_save;
 pub mod decision;
+mod memory_copies;
 pub mod question;
 mod rebind;
 
 pub use check::{Policy, QueuePolicy, Readiness, check, pending_work, resolve_message};
+use memory_copies::MemoryCopies;
+use rebind::ChildMemories;
 pub(crate) use rebind::{Rebinding, rebind, rewrite_file};
 
 use crate::diagnostic::Diagnostic;
 use crate::finding::{Obstacle, Remark};
 use crate::journal::{self, RecordedState};
-use crate::memory_books;
+use crate::memory_books::{BookCopies, MemoryBooksState};
 use crate::pieces::Pieces;
-use crate::plan::book_copy::{self, NewBook, new_book};
+use crate::plan::book_copy::{NewBook, book_among, new_book};
 use crate::sillytavern::book::Book;
 use crate::sillytavern::chat::Chat;
 use crate::sillytavern::names::ForkKind;
 use crate::timeline::exactness::{Knowledge, Source};
 use crate::timeline::mark::Mark;
 use crate::timeline::moment::BoundChat;
-use crate::timeline::moment::{BookThen, Moment};
-use crate::timeline::seal::{self, Seal, SealedBook, SealedState};
+use crate::timeline::moment::{BookContent, BookThen, Moment};
+use crate::timeline::seal::{self, LeftOut, Seal, SealedBook, SealedState};
 use forklore_json::{Edit, Json};
 
 /// The current time, passed in by the caller.
@@ -48,10 +51,19 @@ pub struct ForkRequest {
     pub integrity: String,
     pub now: Timestamp,
     pub policy: Policy,
-    /// `None` if Memory Books is not installed.
-    pub memory_books: Option<memory_books::MemoryBooksState>,
+    pub memory_books: MemoryBooksState,
+    /// A lorebook of the character, in case that the child has no other lore.
+    pub character_book: Option<CharacterBook>,
     /// The caller's own remarks, which the plan passes on.
     pub remarks: Vec<Remark>,
+}
+
+/// A lorebook that all chats with a character share.
+#[derive(Clone, Debug)]
+pub struct CharacterBook {
+    pub name: String,
+    /// `None` if the child shares it, too.
+    pub bytes: Option<Vec<u8>>,
 }
 
 /// A fork that is ready to be carried out: write the books first, then the child.
@@ -63,8 +75,11 @@ pub struct ForkPlan<'a> {
     pub child: String,
     pub file: Pieces<'a>,
     pub book: Option<NewBook>,
-    /// A copy of the separate book of Memory Books' manual mode.
-    pub memories: Option<NewBook>,
+    /// Copies of the other books that Memory Books names.
+    pub memories: Vec<NewBook>,
+    /// Books that Memory Books names and that are not in the request. The child names none in their
+    /// place, unless it is planned again with them.
+    pub unread: Vec<String>,
     pub seal: Seal,
     pub remarks: Vec<Remark>,
 }
@@ -80,6 +95,7 @@ impl ForkPlan<'_> {
             child: self.child,
             book: self.book,
             memories: self.memories,
+            unread: self.unread,
             seal: self.seal,
             remarks: self.remarks,
         }
@@ -108,7 +124,20 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
             remarks,
         });
     };
-    let clone = clone_book(parent, request, &moment);
+    let shared = request.character_book.as_ref().filter(|_| {
+        request.policy.leave_book.is_none() && matches!(moment.book, BookThen::None(_))
+    });
+    let own = shared.and_then(|book| copy_of_characters(parent, request, book));
+    let instead = shared.filter(|_| own.is_some()).map(|book| book.name.as_str());
+    if own.is_some() {
+        remarks.retain(|remark| !matches!(remark, Remark::NoBookAsOf { .. }));
+    }
+    remarks.extend(shared.map(|book| match &own {
+        Some(_) => Remark::OwnCopy(book.name.clone()),
+        None => Remark::SharesBook(book.name.clone()),
+    }));
+    let mut copies = MemoryCopies::of(parent, request, &moment);
+    let clone = clone_book(parent, request, &moment, &copies.names).or(own);
     if let Some((clone, part)) = &clone
         && clone.drained
     {
@@ -123,10 +152,8 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         let names = journal::keys_on_messages(parent.chat, request.message);
         remarks.extend((!names.is_empty()).then_some(Remark::MessagesAreLive(names)));
     }
-    let memories = copy_memories(parent, request);
-    if let Some((from, _)) = &memories {
-        remarks.push(Remark::MemoriesAreLive(from.clone()));
-    }
+    remarks.append(&mut copies.remarks);
+    let memories = copies.copied(parent, request);
     let book_name = clone.as_ref().map(|(book, _)| book.name.as_str());
     let rebinding = Rebinding {
         name: &request.child,
@@ -134,33 +161,56 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         integrity: Some(&request.integrity),
         title: request.title.as_deref(),
         from: old_book_names(parent, &moment),
+        instead,
         book: book_name,
         entries: clone.as_ref().map(|(book, _)| &book.values),
         last: Some(request.message),
         metadata: moment.metadata.values.as_ref(),
         live_other_keys: &moment.metadata.live_other_keys,
-        memory_books: request.memory_books.is_some(),
-        memories: memories.as_ref().map(|(from, book)| (from.as_str(), book)),
+        memory_books: Some(ChildMemories {
+            is_installed: request.memory_books.is_installed,
+            copies: &copies.names,
+            entries: clone
+                .iter()
+                .map(|(book, _)| book)
+                .chain(&memories)
+                .map(|book| &book.values)
+                .collect(),
+        }),
         drain: true,
     };
     let rebound = rebind(parent.chat, &rebinding);
     remarks.extend(rebound.remarks);
+    if request.policy.is_recap_gone {
+        remarks.retain(|remark| !remark.is_about_recaps());
+    }
 
     let seal = Seal {
         kind: request.kind,
+        integrity: Some(request.integrity.clone()),
         parent: parent.name.to_owned(),
         parent_integrity: metadata_text(parent.chat, "integrity"),
         message: request.message,
         made: request.now.iso.clone(),
         book: clone.as_ref().map(|(book, part)| SealedBook {
             name: book.name.clone(),
-            from: book_name_then(&moment).unwrap_or_default(),
+            from: book_name_then(&moment).or(instead.map(str::to_owned)).unwrap_or_default(),
             entries: book.entries,
             digest: book.digest,
             lore: Some(book.lore),
             part: *part,
         }),
-        metadata: moment.metadata.part,
+        no_book: match moment.book {
+            BookThen::None(part) if instead.is_none() && !remarks.iter().any(is_without_book) => {
+                Some(part)
+            }
+            _ => None,
+        },
+        left_out: remarks.iter().find_map(|remark| match remark {
+            Remark::WithoutBook(name, _) => Some(LeftOut { name: name.clone(), failed: false }),
+            _ => None,
+        }),
+        metadata: moment.metadata.claim(),
         state: sealed_state(parent, request, &rebound.changes, clone.as_ref()),
         running_recap: rebound.running_recap,
         combined_recap: rebound.combined_recap,
@@ -176,29 +226,11 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
         child: request.child.clone(),
         file,
         book: clone.map(|(book, _)| book),
-        memories: memories.map(|(_, book)| book),
+        memories,
+        unread: copies.unread,
         seal,
         remarks,
     })
-}
-
-/// Copies the separate book of Memory Books' manual mode, and returns its name with the copy. That
-/// book is not recorded, so the copy is today's book without memories of messages that the child
-/// does not have.
-fn copy_memories(parent: BoundChat<'_>, request: &ForkRequest) -> Option<(String, NewBook)> {
-    let manual = request.memory_books.as_ref()?.manual.as_ref()?;
-    let book = Book::read(&manual.bytes).ok()?;
-    let mark = Mark {
-        chat: request.child.clone(),
-        integrity: Some(request.integrity.clone()),
-        from_book: Some(manual.name.clone()),
-        from_chat: Some(parent.name.to_owned()),
-        message: Some(request.message),
-        made: request.now.iso.clone(),
-        part: Some(Knowledge::LIVE),
-    };
-    let copy = book_copy::memories_until(request.message, &manual.copy, &book, &mark);
-    Some((manual.name.clone(), copy))
 }
 
 /// The child's state, if its last message carries a journal record: that record describes the
@@ -230,20 +262,44 @@ fn clone_book(
     parent: BoundChat<'_>,
     request: &ForkRequest,
     moment: &Moment<'_>,
+    copies: &BookCopies,
 ) -> Option<(NewBook, Knowledge)> {
     let BookThen::Known { part, name, content } = &moment.book else { return None };
-    let mark = Mark {
+    let mark = mark_of(parent, request, name.clone(), *part);
+    let is_today = matches!(part.source, Source::Files | Source::Unchanged);
+    let policy = request.policy;
+    let drain = policy.queue == QueuePolicy::Drain || policy.is_recap_gone || !is_today;
+    Some((book_among(copies, &request.book, content, drain, &mark), *part))
+}
+
+/// Whether the book was left out, so that its absence says nothing about the message.
+fn is_without_book(remark: &Remark) -> bool {
+    matches!(remark, Remark::WithoutBook(..))
+}
+
+/// The mark of a copy that is made for the child.
+fn mark_of(parent: BoundChat<'_>, request: &ForkRequest, from: String, part: Knowledge) -> Mark {
+    Mark {
         chat: request.child.clone(),
         integrity: Some(request.integrity.clone()),
-        from_book: Some(name.clone()),
+        from_book: Some(from),
         from_chat: Some(parent.name.to_owned()),
         message: Some(request.message),
         made: request.now.iso.clone(),
-        part: Some(*part),
-    };
-    let is_today = matches!(part.source, Source::Files | Source::Unchanged);
-    let drain = request.policy.queue == QueuePolicy::Drain || !is_today;
-    Some((new_book(&request.book, content, drain, &mark), *part))
+        part: Some(part),
+    }
+}
+
+/// A copy of the character's book for the child. It was not recorded, so that it is today's.
+fn copy_of_characters(
+    parent: BoundChat<'_>,
+    request: &ForkRequest,
+    shared: &CharacterBook,
+) -> Option<(NewBook, Knowledge)> {
+    let book = Book::read(shared.bytes.as_deref()?).ok()?;
+    let part = Knowledge::LIVE;
+    let mark = mark_of(parent, request, shared.name.clone(), part);
+    Some((new_book(&request.book, &BookContent::Bytes(book), true, &mark), part))
 }
 
 fn book_name_then(moment: &Moment<'_>) -> Option<String> {
@@ -278,12 +334,14 @@ crate::diagnostics!(Refusal {
 });
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::memory_books::{self, NamedBook};
     use crate::sillytavern::chat::ChatKind;
+    use crate::timeline::exactness::{Allow, Exactness};
     use crate::timeline::moment::BoundBook;
 
-    fn request(child: &str) -> ForkRequest {
+    pub(super) fn request(child: &str) -> ForkRequest {
         ForkRequest {
             kind: ForkKind::Branch,
             message: 0,
@@ -293,7 +351,8 @@ mod tests {
             integrity: format!("slug of {child}"),
             now: Timestamp { iso: "2026-11-15T00:00:00.000Z".to_owned() },
             policy: Policy::default(),
-            memory_books: None,
+            memory_books: MemoryBooksState::default(),
+            character_book: None,
             remarks: Vec::new(),
         }
     }
@@ -329,12 +388,145 @@ mod tests {
         assert_eq!(metadata.get("chat_id_hash"), Some(&Json::from(7_usize)), "of no moment");
     }
 
+    /// A message whose record says that these were the notes of Memory Books when it was the last.
+    fn told(mes: &str, metadata: &str) -> Json {
+        let state = RecordedState::of(&Json::parse(metadata.as_bytes()).unwrap(), None);
+        let record = journal::record(None, &state, journal::Limits::default());
+        Json::object([("mes", mes.into()), (journal::FIELD, record.to_json())])
+    }
+
+    fn named(books: &[(&str, Option<&str>)]) -> Vec<NamedBook> {
+        let named = |(name, book): &(&str, Option<&str>)| NamedBook {
+            name: (*name).to_owned(),
+            bytes: book.map(|book| book.as_bytes().to_vec()),
+        };
+        books.iter().map(named).collect()
+    }
+
+    const MEMORIES: &str = r#"{"entries":{
+        "0":{"uid":0,"STMB_end":0,"STMB_chatId":"Main","STMB_canonicalLorebook":"Told"},
+        "1":{"uid":1,"STMB_end":2,"STMB_chatId":"Main","STMB_canonicalLorebook":"Gone"}}}"#;
+
+    #[test]
+    fn every_book_of_memory_books_is_copied_without_memories_of_later_messages() {
+        let notes = r#"{"manualLorebook":"Told","manualCharacterLorebooks":{"a":"Ada","b":"ada","c":"Gone"}}"#;
+        let header = format!(r#"{{"chat_metadata":{{"STMemoryBooks":{notes}}}}}"#);
+        let file = [&header, r#"{"mes":"x"}"#, r#"{"mes":"y"}"#].join("\n");
+        let chat = Chat::read(file.as_bytes(), ChatKind::Solo);
+        let parent = BoundChat { name: "Main", chat: &chat, bound: &BoundBook::None, past: None };
+        let books = named(&[("Told", Some(MEMORIES)), ("Ada", Some(MEMORIES)), ("Gone", None)]);
+        let memory_books = MemoryBooksState {
+            books,
+            taken: vec!["Child - Ada".into()],
+            ..MemoryBooksState::default()
+        };
+        let fork_at = |message| {
+            let request =
+                ForkRequest { message, memory_books: memory_books.clone(), ..request("Child") };
+            plan(parent, &request).unwrap()
+        };
+
+        let early = fork_at(0);
+        let names: Vec<&str> = early.memories.iter().map(|book| book.name.as_str()).collect();
+        assert_eq!(names, ["Child - Told", "Child - Ada (2)"]);
+        for book in &early.memories {
+            let entries = Json::Object(book.values.clone());
+            assert_eq!(book.entries, 1, "the other memory is of a later message");
+            assert_eq!(entries.at(&["0", "STMB_chatId"]), Some(&"Child".into()));
+            assert_eq!(entries.at(&["0", "STMB_canonicalLorebook"]), Some(&"Child - Told".into()));
+        }
+        let live = |name: &str| Remark::MemoriesAreLive(name.into());
+        let left = Remark::MemoriesLeft("Gone".into());
+        for remark in [live("Told"), live("Ada"), left.clone()] {
+            assert!(early.remarks.contains(&remark), "{:?}", early.remarks);
+        }
+        let metadata = metadata_value(&Chat::read(&early.file.to_vec(), ChatKind::Solo));
+        assert_eq!(memory_books::books(&metadata), names);
+
+        let now = fork_at(1);
+        let kept = Json::Object(now.memories[0].values.clone());
+        assert_eq!(now.memories[0].entries, 2, "the books of the last message are those of today");
+        assert_eq!(kept.at(&["1", "STMB_canonicalLorebook"]), Some(&"".into()), "it is not copied");
+        assert_eq!(now.remarks.iter().filter(|remark| **remark == live("Told")).count(), 0);
+        assert!(now.remarks.contains(&left));
+    }
+
+    #[test]
+    fn the_books_of_a_moment_are_those_that_were_named_then() {
+        let header = r#"{"chat_metadata":{"STMemoryBooks":{"manualLorebook":"New"}}}"#;
+        let then = r#"{"STMemoryBooks":{"manualLorebook":"Told"}}"#;
+        let now = r#"{"STMemoryBooks":{"manualLorebook":"New"}}"#;
+        let messages = [told("x", then).stringify(), told("y", now).stringify()];
+        let file = [header.as_bytes(), &messages[0], &messages[1]].join(&b'\n');
+        let chat = Chat::read(&file, ChatKind::Solo);
+        let parent = BoundChat { name: "Main", chat: &chat, bound: &BoundBook::None, past: None };
+        let mut request = request("Child");
+        request.memory_books.books = named(&[("New", Some(MEMORIES))]);
+        let first = plan(parent, &request).unwrap();
+        assert_eq!((first.memories.len(), &first.unread[..]), (0, &["Told".to_owned()][..]));
+        request.memory_books.books.extend(named(&[("Told", Some(MEMORIES))]));
+        let second = plan(parent, &request).unwrap();
+        assert_eq!((second.memories[0].name.as_str(), second.unread.len()), ("Child - Told", 0));
+        assert!(second.unread.is_empty());
+
+        // A fork of that child at the same message names the parent's book in its record, and has
+        // a copy of it.
+        let child = second.file.to_vec();
+        let chat = Chat::read(&child, ChatKind::Solo);
+        let parent = BoundChat { name: "Child", chat: &chat, bound: &BoundBook::None, past: None };
+        request.child = "Grandchild".into();
+        request.memory_books.books = named(&[("Child - Told", Some(MEMORIES))]);
+        let third = plan(parent, &request).unwrap();
+        assert_eq!((third.memories[0].name.as_str(), third.unread.len()), ("Grandchild - Told", 0));
+        let metadata = metadata_value(&Chat::read(&third.file.to_vec(), ChatKind::Solo));
+        let mapping = metadata.at(&["STMemoryBooks", "branchLorebookCopies", "mappings"]).unwrap();
+        let text = String::from_utf8(mapping.stringify()).unwrap();
+        assert_eq!(
+            text,
+            r#"[{"sourceName":"Child - Told","rootName":"Told","copyName":"Grandchild - Told"}]"#
+        );
+    }
+
+    #[test]
+    fn metadata_with_a_value_that_was_not_recorded_is_not_known() {
+        let metadata = |big: Option<usize>| {
+            let big = big.map(|size| ("big", Json::from("x".repeat(size))));
+            Json::object([("counter", Json::from(1_i64))].into_iter().chain(big))
+        };
+        let known = |then: usize, now: Option<usize>, allow: Allow| {
+            let recorded = RecordedState::of(&metadata(Some(then)), None);
+            let record = journal::record(None, &recorded, journal::Limits::default());
+            let message = Json::object([("mes", "x".into()), (journal::FIELD, record.to_json())]);
+            let header = Json::object([("chat_metadata", metadata(now))]).stringify();
+            let later = br#"{"mes":"y"}"#.to_vec();
+            let file = [header, message.stringify(), later].join(&b'\n');
+            let chat = Chat::read(&file, ChatKind::Solo);
+            let parent = BoundChat { name: "P", chat: &chat, bound: &BoundBook::None, past: None };
+            let policy = Policy { allow, ..Policy::default() };
+            let plan = plan(parent, &ForkRequest { policy, ..request("Child") });
+            plan.map(|plan| {
+                let remarks = plan.remarks.iter().map(|remark| remark.coded().code);
+                (plan.seal.metadata.exactness, remarks.collect::<Vec<_>>())
+            })
+            .map_err(|refusal| refusal.obstacles)
+        };
+        let (small, large, other) = (9, 40_000, 50_000);
+        let as_of = Exactness::Snapshot(0);
+        let live = Exactness::Live;
+        assert_eq!(known(small, Some(large), Allow::Live), Ok((as_of, vec![])));
+        assert_eq!(known(large, Some(large), Allow::Live), Ok((as_of, vec![])), "unchanged");
+        assert_eq!(known(large, Some(other), Allow::Message), Ok((live, vec!["others-live"])));
+        assert_eq!(known(large, None, Allow::Message), Ok((live, vec!["others-lost"])));
+        let refused = known(large, None, Allow::Exact).unwrap_err();
+        assert_eq!(refused.last(), Some(&Obstacle::MetadataNotExact(live)));
+    }
+
     #[test]
     fn a_fork_of_a_fork_has_a_seal_of_its_own() {
         let main = b"{\"chat_metadata\":{}}\n{\"mes\":\"x\"}";
         let (first, child) = forked("Main", main, "Child");
         let (second, grandchild) = forked("Child", &child, "Grandchild");
-        let sealed = |file: &[u8]| Seal::read(&metadata_value(&Chat::read(file, ChatKind::Solo)));
+        let sealed = |file: &[u8]| Seal::of(&Chat::read(file, ChatKind::Solo));
         assert_eq!(sealed(&child), Some(first));
         assert_eq!(sealed(&grandchild), Some(second.clone()));
         assert_eq!(second.parent, "Child");

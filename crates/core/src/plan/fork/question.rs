@@ -1,7 +1,7 @@
 //! The question about a fork that the settings do not answer: what it is about, and the answers
 //! that are offered.
 
-use super::decision::{ForkSettings, WhenInexact, can_wait};
+use super::decision::{ForkSettings, WhenInexact, are_accepted, can_wait, is_inexact};
 use crate::finding::{Obstacle, Unfinished};
 use crate::timeline::exactness::Exactness;
 
@@ -13,6 +13,8 @@ pub enum Topic {
     /// Something is being written.
     Busy,
     BrokenBook,
+    /// The child can be made, but costs the reply that is being written.
+    Reply,
     Inexact,
 }
 
@@ -20,6 +22,10 @@ pub enum Topic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     Wait,
+    /// Without the reply that is being written.
+    Now,
+    /// Now, without the operations that have not run yet.
+    Drain,
     /// The lore of an earlier message.
     Nearest,
     /// Today's lore.
@@ -41,6 +47,7 @@ impl Topic {
         });
         let unfinished = unfinished.iter().map(|unfinished| match unfinished {
             Unfinished::Writing => Self::Busy,
+            Unfinished::ReplyAfter => Self::Reply,
             Unfinished::BeingEdited(_) => Self::Impossible,
         });
         topics.chain(unfinished).min().unwrap_or(Self::Inexact)
@@ -51,6 +58,7 @@ impl Topic {
             Self::Impossible => "no",
             Self::Busy => "busy",
             Self::BrokenBook => "book",
+            Self::Reply => "reply",
             Self::Inexact => "inexact",
         }
     }
@@ -70,9 +78,13 @@ impl Offer {
         let is_broken =
             has(|it| matches!(it, Obstacle::BookMissing(_) | Obstacle::BookUnreadable { .. }));
         let is_unknown = has(|it| matches!(it, Obstacle::NotKnownWellEnough { .. }));
-        let may_be_inexact = settings.when_inexact != WhenInexact::Refuse;
+        let may_be_inexact = settings.when_inexact != WhenInexact::Refuse && has(is_inexact);
         let can_be = |offer: &Self| match offer {
             Self::Wait => can_wait(obstacles, unfinished),
+            Self::Now => {
+                unfinished == [Unfinished::ReplyAfter] && are_accepted(obstacles, settings)
+            }
+            Self::Drain => is_busy && !is_broken && !unfinished.contains(&Unfinished::Writing),
             // While the queue is busy, the book may be half written.
             Self::Nearest => {
                 may_be_inexact && !is_busy && matches!(known, Some(Exactness::Snapshot(_)))
@@ -85,7 +97,8 @@ impl Offer {
         if Topic::of(obstacles, unfinished) == Topic::Impossible {
             return Vec::new();
         }
-        let offers = [Self::Wait, Self::Nearest, Self::Live, Self::WithoutBook];
+        let offers =
+            [Self::Wait, Self::Now, Self::Drain, Self::Nearest, Self::Live, Self::WithoutBook];
         offers.into_iter().filter(can_be).collect()
     }
 
@@ -93,6 +106,8 @@ impl Offer {
     pub fn word(self) -> &'static str {
         match self {
             Self::Wait => "wait",
+            Self::Now => "now",
+            Self::Drain => "drain",
             Self::Nearest => "nearest",
             Self::Live => "live",
             Self::WithoutBook => "without",
@@ -126,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_refused_fork_may_wait_use_less_or_go_without() {
-        assert_eq!(offers(busy(), Some(SNAPSHOT)), ["wait", "without"]);
+        assert_eq!(offers(busy(), Some(SNAPSHOT)), ["wait", "drain", "without"]);
         assert_eq!(offers(unknown(), Some(Exactness::Live)), ["live", "without"]);
         assert_eq!(offers(unknown(), Some(SNAPSHOT)), ["nearest", "without"]);
         assert_eq!(offers(Obstacle::BookMissing("B".into()), None), ["without"]);
@@ -139,7 +154,22 @@ mod tests {
 
     #[test]
     fn todays_book_is_not_offered_while_it_is_being_written() {
-        assert_eq!(offers(busy(), Some(Exactness::Live)), ["wait", "without"]);
+        assert_eq!(offers(busy(), Some(Exactness::Live)), ["wait", "drain", "without"]);
+        let writing = Offer::all(&[busy()], &[Unfinished::Writing], None, SETTINGS);
+        assert_eq!(writing, [Offer::Wait, Offer::WithoutBook]);
+    }
+
+    #[test]
+    fn a_reply_that_a_branch_would_cost_can_be_waited_for_or_given_up() {
+        let offers = |obstacles: &[Obstacle], settings| {
+            let offers = Offer::all(obstacles, &[Unfinished::ReplyAfter], Some(SNAPSHOT), settings);
+            offers.into_iter().map(Offer::word).collect::<Vec<_>>()
+        };
+        assert_eq!(offers(&[], SETTINGS), ["wait", "now"]);
+        assert_eq!(offers(&[unknown()], SETTINGS), ["wait", "nearest", "without"]);
+        let nearest = ForkSettings { when_inexact: WhenInexact::Nearest, ..SETTINGS };
+        assert_eq!(offers(&[unknown()], nearest), ["wait", "now", "nearest", "without"]);
+        assert_eq!(offers(&[busy()], SETTINGS), ["wait", "drain", "without"]);
     }
 
     #[test]
@@ -151,6 +181,7 @@ mod tests {
         assert_eq!(of(&[busy(), Obstacle::NoMessages]), "no");
         assert_eq!(Topic::of(&[unknown()], &[Unfinished::Writing]).word(), "busy");
         assert_eq!(Topic::of(&[], &[Unfinished::BeingEdited(None)]).word(), "no");
+        assert_eq!(Topic::of(&[unknown()], &[Unfinished::ReplyAfter]).word(), "reply");
     }
 
     fn obstacle() -> impl Strategy<Value = Obstacle> {
@@ -168,12 +199,11 @@ mod tests {
         #[test]
         fn every_offer_leads_on_and_what_is_impossible_has_none(
             obstacles in prop::collection::vec(obstacle(), 1..4),
-            is_writing in any::<bool>(),
+            unfinished in prop::sample::subsequence(vec![Unfinished::Writing, Unfinished::ReplyAfter], 0..=1),
             known in prop_oneof![Just(None), Just(Some(SNAPSHOT)), Just(Some(Exactness::Live))],
         ) {
-            let unfinished: &[Unfinished] = if is_writing { &[Unfinished::Writing] } else { &[] };
-            let offers = Offer::all(&obstacles, unfinished, known, SETTINGS);
-            let topic = Topic::of(&obstacles, unfinished);
+            let offers = Offer::all(&obstacles, &unfinished, known, SETTINGS);
+            let topic = Topic::of(&obstacles, &unfinished);
             prop_assert!(offers.is_empty() || topic != Topic::Impossible);
             for offer in offers {
                 prop_assert!(Choice::of(offer.word()).before_fork().is_some());

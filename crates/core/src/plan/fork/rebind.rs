@@ -5,13 +5,14 @@ use crate::digest::Digest;
 use crate::finding::Remark;
 use crate::journal::rewrite::{self, Rewrite};
 use crate::journal::{OTHERS, RECORDED_METADATA, others};
-use crate::memory_books;
+use crate::memory_books::{self, BookCopies};
 use crate::pieces::Pieces;
-use crate::plan::book_copy::NewBook;
 use crate::plan::timed_effects;
 use crate::recap::scene::{MEMORY, SceneMemory};
 use crate::recap::{combined, notes, older_seal, references, running};
 use crate::sillytavern::chat::Chat;
+use crate::sillytavern::names::book_key;
+use crate::timeline::books_named;
 use crate::timeline::label;
 use crate::timeline::seal::{self, SealedCombined, SealedRecap};
 use forklore_json::{Edit, Json, Object};
@@ -29,6 +30,8 @@ pub(crate) struct Rebinding<'a> {
     pub title: Option<&'a str>,
     /// The names by which the chat refers to its old book. The book that it is bound to comes last.
     pub from: Vec<String>,
+    /// A book that the new one replaces in the prompt, though the chat was not bound to it.
+    pub instead: Option<&'a str>,
     /// The new book; `None` unbinds the chat.
     pub book: Option<&'a str>,
     pub entries: Option<&'a Object>,
@@ -38,11 +41,18 @@ pub(crate) struct Rebinding<'a> {
     pub metadata: Option<&'a Object>,
     /// Other extensions' keys that keep today's value, because the earlier one is unknown.
     pub live_other_keys: &'a [String],
-    /// Whether Memory Books is installed.
-    pub memory_books: bool,
-    /// The name of the separate book of Memory Books' manual mode, and the copy of it.
-    pub memories: Option<(&'a str, &'a NewBook)>,
+    /// For a child.
+    pub memory_books: Option<ChildMemories<'a>>,
     pub drain: bool,
+}
+
+/// What a child has of Memory Books.
+#[derive(Clone, Debug)]
+pub(crate) struct ChildMemories<'a> {
+    pub is_installed: bool,
+    pub copies: &'a BookCopies,
+    /// The entries of all its books.
+    pub entries: Vec<&'a Object>,
 }
 
 /// The changes that a rebinding makes to a chat.
@@ -68,7 +78,8 @@ pub(crate) fn rebind(chat: &Chat<'_>, to: &Rebinding<'_>) -> Rebound {
     rebound.set_identity(&metadata, to);
     rebound.restore_recorded_metadata(&metadata, to);
     rebound.restore_others(&metadata, to);
-    rebound.update_memory_books(&metadata, to);
+    rebound.replace_in_prompt(to);
+    rebound.update_memory_books(chat, &metadata, to);
     rebound.rekey_timed_effects(&metadata, to);
     rebound.cut_recaps(chat, &metadata, to);
     rebound.update_recap_notes(&metadata, to);
@@ -95,6 +106,13 @@ pub(crate) fn unbind(chat: &Chat<'_>, integrity: &str) -> Vec<(String, Edit)> {
         }
     }
     rebound.changes
+}
+
+/// What was recorded under another extension's key, if that is known.
+pub(super) fn recorded_other<'a>(then: Option<&'a Object>, key: &str) -> Option<Option<&'a Json>> {
+    let then = then?;
+    let is_known = then.get(OTHERS)?.get(key).is_none();
+    is_known.then(|| then.get(key))
 }
 
 /// The chat's header line after a rebinding.
@@ -153,6 +171,19 @@ impl Rebound {
             Some(book) => self.set("world_info", book),
             None => self.remove("world_info"),
         }
+        let replacing = metadata.get(books_named::REPLACING).and_then(Json::as_str);
+        if let (Some(book), Some(replacing)) = (to.book, replacing)
+            && to.from.iter().any(|from| book_key(from) == book_key(&replacing))
+        {
+            self.set(books_named::REPLACING, book);
+        }
+    }
+
+    fn replace_in_prompt(&mut self, to: &Rebinding<'_>) {
+        if let (Some(replaced), Some(book)) = (to.instead, to.book) {
+            self.set(books_named::REPLACED, Json::Array(vec![replaced.into()]));
+            self.set(books_named::REPLACING, book);
+        }
     }
 
     fn restore_recorded_metadata(&mut self, metadata: &Json, to: &Rebinding<'_>) {
@@ -177,32 +208,41 @@ impl Rebound {
     /// Restores other extensions' metadata, but only in a child: in an existing chat, an extension
     /// may hold its own copy in memory.
     fn restore_others(&mut self, metadata: &Json, to: &Rebinding<'_>) {
-        let (Some(then), Some(_)) = (to.metadata, to.main_chat) else { return };
-        let Some(large) = then.get(OTHERS) else { return };
-        let then = Json::Object(then.clone());
+        let (Some(recorded), Some(_)) = (to.metadata, to.main_chat) else { return };
+        let then = Json::Object(recorded.clone());
         let keys = others(metadata).into_iter().chain(others(&then)).map(|(key, _)| key);
         for key in keys.filter_map(|key| std::str::from_utf8(key.as_bytes()).ok()) {
-            match then.get(key) {
-                _ if large.get(key).is_some() => {}
-                Some(value) if metadata.get(key) != Some(value) => self.set(key, value.clone()),
-                Some(_) => {}
-                None => self.remove(key),
+            match recorded_other(to.metadata, key) {
+                Some(Some(value)) if metadata.get(key) != Some(value) => {
+                    self.set(key, value.clone());
+                }
+                Some(None) => self.remove(key),
+                Some(Some(_)) | None => {}
             }
         }
     }
 
-    fn update_memory_books(&mut self, metadata: &Json, to: &Rebinding<'_>) {
-        let (Some(parent), Some(last)) = (to.main_chat, to.last) else { return };
-        let nothing = Json::Object(Object::new());
+    fn update_memory_books(&mut self, chat: &Chat<'_>, metadata: &Json, to: &Rebinding<'_>) {
         let notes = self.value(metadata, memory_books::KEY);
-        let Some(notes) = notes.or_else(|| to.memory_books.then_some(&nothing)) else { return };
+        let (Some(memories), Some(parent), Some(last)) = (&to.memory_books, to.main_chat, to.last)
+        else {
+            self.rename_memory_books(metadata, to);
+            return;
+        };
+        if notes.is_none() && chat.deep_metadata().iter().any(|key| key == memory_books::KEY) {
+            self.remove(memory_books::KEY);
+            return;
+        }
+        let nothing = Json::Object(Object::new());
+        let Some(notes) = notes.or_else(|| memories.is_installed.then_some(&nothing)) else {
+            return;
+        };
         let child = memory_books::ChildNotes {
             name: to.name,
             parent,
             last,
-            bound: to.from.last().map(|from| (from.as_str(), to.book)),
-            manual: to.memories.map(|(from, copy)| (from, copy.name.as_str())),
-            entries: to.memories.map(|(_, copy)| &copy.values).or(to.entries),
+            books: memories.copies,
+            entries: &memories.entries,
             is_known: !to.live_other_keys.iter().any(|key| key == memory_books::KEY),
         };
         if let Some(notes) = memory_books::notes_of(notes, &child) {
@@ -210,10 +250,24 @@ impl Rebound {
         }
     }
 
+    /// A chat that gets another book uses it for its memories, too.
+    fn rename_memory_books(&mut self, metadata: &Json, to: &Rebinding<'_>) {
+        let (Some(notes), Some(book)) = (metadata.get(memory_books::KEY), to.book) else { return };
+        let renamed = memory_books::renamed(notes, &mut |name| {
+            let key = book_key(name);
+            let is_old = to.from.iter().any(|from| book_key(from) == key);
+            Some(if is_old { book } else { name }.to_owned())
+        });
+        if let Some(notes) = renamed {
+            self.set(memory_books::KEY, notes);
+        }
+    }
+
     fn rekey_timed_effects(&mut self, metadata: &Json, to: &Rebinding<'_>) {
         let (Some(book), Some(entries)) = (to.book, to.entries) else { return };
         let Some(before) = self.value(metadata, "timedWorldInfo") else { return };
-        let effects = timed_effects::rekeyed(before, &to.from, book, entries);
+        let from = [&to.from[..], &to.instead.map(str::to_owned).into_iter().collect::<Vec<_>>()];
+        let effects = timed_effects::rekeyed(before, &from.concat(), book, entries);
         if effects != *before {
             self.set("timedWorldInfo", effects);
         }

@@ -15,6 +15,7 @@ import { choose, dialog, notice, pressNotice } from './harness/forklore.mjs';
 import { book, entry } from './harness/lore.mjs';
 import { FakeModel } from './harness/model.mjs';
 import { checkout } from './harness/places.mjs';
+import { operation, QUEUE_UID, queueEntry } from './harness/recap.mjs';
 import { SillyTavern } from './harness/sillytavern.mjs';
 import { Story, question, reply } from './harness/story.mjs';
 import { PAPER, writeTheme } from './harness/themes.mjs';
@@ -150,6 +151,27 @@ const PICTURES = {
         await takeDialog(given, 'shared');
     },
 
+    sharing: async (given) => {
+        const { page, st } = given;
+        const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', isOfCharacter: true, count: TOLD.length });
+        await st.post('/api/characters/merge-attributes', { avatar: tale.avatar, data: { extensions: { world: tale.book } } });
+        await page.refresh();
+        await page.open(tale);
+        await page.messageAction(TURN, '.mes_create_branch');
+        await dialog(page, 'Should the new chat have its own copy of “Vell”?');
+        await takeDialog(given, 'sharing');
+    },
+
+    recap: async (given) => {
+        const { page } = given;
+        const working = [operation(1, 'in_progress'), operation(2, 'pending'), operation(3, 'pending')];
+        const tale = await begin(given, { chat: 'The light of Vell', bookName: 'Vell', count: TOLD.length, queue: working });
+        await page.open(tale);
+        await page.messageAction(TURN, '.mes_create_branch');
+        await dialog(page, 'This fork cannot be created right now');
+        await takeDialog(given, 'recap');
+    },
+
     missing: async (given) => {
         const { page, files, story } = given;
         const tale = await tell(given, { chat: 'The light of Vell', bookName: 'Vell' });
@@ -270,6 +292,9 @@ const PICTURES = {
     },
 };
 
+/** Those that other extensions appear in. */
+const EXTENSIONS = { recap: { 'ST-Auto-Recap': path.join(checkout, 'e2e/doubles/recap') } };
+
 const DEVICES = { 'compare-phone': { viewport: 'phone' }, 'timelines-phone': { viewport: 'phone' }, phone: { viewport: 'phone' }, chinese: { locale: 'zh-CN' } };
 
 // ---- How they are taken ----
@@ -282,7 +307,7 @@ async function main(wanted) {
         const portraits = await drawPortraits(browser);
         for (const name of Object.keys(PICTURES).filter((name) => !wanted.length || wanted.includes(name))) {
             // Each with its own data root, so that a list of lorebooks shows no others.
-            const st = await SillyTavern.start({ settings: (settings) => asForPictures(settings, model) });
+            const st = await SillyTavern.start({ extensions: EXTENSIONS[name], settings: (settings) => asForPictures(settings, model) });
             try {
                 fs.writeFileSync(path.join(st.user, 'User Avatars/user-default.png'), portraits.user);
                 const page = await openPage(browser, st, DEVICES[name]);
@@ -358,11 +383,12 @@ function asForPictures(settings, model) {
 }
 
 /** A character with a chat on disk and a portrait. */
-async function begin({ page, story, portraits }, { chat, bookName, name = 'Mara', told = TOLD, earlier = EARLIER, count = 2 }) {
+async function begin({ page, story, portraits }, { chat, bookName, isOfCharacter = false, name = 'Mara', told = TOLD, earlier = EARLIER, count = 2, queue = null }) {
     const avatar = await story.character(name, chat);
     const tale = { group: null, avatar, name, speaker: name, chat, book: bookName };
-    story.writeBook(bookName, lore(earlier));
-    story.writeChat(tale, chat, { messages: messages(told.slice(0, count)), metadata: { world_info: bookName } });
+    const { entries } = lore(earlier);
+    story.writeBook(bookName, { entries: queue ? { ...entries, [QUEUE_UID]: queueEntry(queue) } : entries });
+    story.writeChat(tale, chat, { messages: messages(told.slice(0, count)), metadata: isOfCharacter ? {} : { world_info: bookName } });
     await page.raw.evaluate(async ({ avatar, picture }) => {
         const form = new FormData();
         const bytes = Uint8Array.from(atob(picture), (sign) => sign.charCodeAt(0));

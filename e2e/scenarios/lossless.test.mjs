@@ -772,6 +772,29 @@ scenario('two tabs on one chat, one of which forks, in a group', { group: true, 
     await closeTab(other);
 });
 
+// Forklore saves the chat some seconds after its lore has changed, because of the record on its last message.
+scenario('a tab whose lore changes does not undo what another tab has edited', {}, async ({ page, files, story }) => {
+    const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });
+    const other = await openTab(page);
+    await other.open(tale);
+    await page.open(tale);
+    await page.save();
+    await other.raw.evaluate(async () => {
+        const { chat, saveChat } = SillyTavern.getContext();
+        chat[2].mes = 'edited in the other tab';
+        await saveChat();
+    });
+    const isKept = () => files.chat(tale).messages[2].mes === 'edited in the other tab';
+    assert.ok(isKept());
+    const looks = () => page.watch.posts.filter(({ endpoint }) => ['/api/chats/get', '/api/chats/save'].includes(endpoint)).length;
+    const before = looks();
+    await page.saveBook(tale.book, edited(loreWithGaps(), 'edited in this tab'));
+    await until('this tab to have looked at the file, or to have written it', () => looks() > before);
+    await page.settle();
+    assert.ok(isKept(), 'the edit is still there');
+    await closeTab(other);
+});
+
 /** A chat in two tabs; one has made a checkpoint, and the other has continued without knowing. */
 async function forkedInAnotherTab({ page, files, story }) {
     const tale = await story.begin({ book: loreWithGaps(), metadata: afterPrompt });

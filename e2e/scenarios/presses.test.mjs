@@ -30,8 +30,8 @@ const lore = () => book([entry(0), entry(1)]);
 /** Each presses a button several times. */
 const WAYS = {
     'with the mouse': async (raw, button, times, pause) => {
-        const { x, y, width, height } = await button.boundingBox();
-        await raw.mouse.move(x + width / 2, y + height / 2);
+        // Also waits until it no longer moves.
+        await button.hover();
         for (let count = 1; count <= times; count += 1) {
             await raw.mouse.down({ clickCount: count });
             await raw.mouse.up({ clickCount: count });
@@ -56,15 +56,18 @@ for (const kind of ['branch', 'checkpoint']) {
         const isSlow = how === 'with the mouse';
         scenario(`a ${kind} whose button is pressed two and three times ${how} is made once`, { limit: LIMIT + ROUNDS * 60_000 }, async ({ page, files, story }) => {
             const dice = chance(SEED);
-            const tale = await story.begin({ book: lore(), messages: MESSAGES });
+            // A message has one checkpoint.
+            const messages = kind === 'checkpoint' ? Math.max(MESSAGES, ROUNDS) : MESSAGES;
+            const tale = await story.begin({ book: lore(), messages });
             await page.open(tale);
             await page.save();
             for (let round = 0; round < ROUNDS; round += 1) {
-                const message = round % MESSAGES;
+                const message = round % messages;
                 const endSlowness = await slowDown(page, (endpoint) => (isSlow && round % 2 === 0 && endpoint.endsWith('/save') ? SLOW : 0));
                 const before = { chats: files.chats(tale), books: files.books() };
                 const selector = `.mes_create_${kind === 'branch' ? 'branch' : 'bookmark'}`;
                 const button = await shown(page, message, selector);
+                page.watch.toasts = [];
                 await press(page.raw, button, 2 + (round % 2), () => dice.below(70));
                 if (kind === 'checkpoint') {
                     await answered(page, `Flag ${round} of ${tale.chat}`);
@@ -197,5 +200,4 @@ async function answered(page, name) {
         return page.watch.toasts.some(({ text }) => /Checkpoint created/.test(text));
     });
     await page.clearToasts();
-    page.watch.toasts = [];
 }

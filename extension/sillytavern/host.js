@@ -32,6 +32,7 @@ import {
     worldInfoCache,
 } from '/scripts/world-info.js';
 import * as editor from './editor.js';
+import { isAllInPage } from './chat_file.js';
 import { boundBook, integrityOf } from './metadata.js';
 /** @import { BookReference, Head, OpenChat, Owner, Settings } from '../types.js' */
 
@@ -146,7 +147,7 @@ let savingSoon;
 
 /**
  * Saves the open chat after a while, unless SillyTavern has saved it by then, or the file differs: another tab may have
- * continued the chat, and its messages would be lost.
+ * continued or edited the chat, and that would be lost.
  * @param {() => boolean} isNeeded whether there is still something to save
  */
 export function saveChatSoon(isNeeded) {
@@ -165,10 +166,8 @@ async function saveChatIfSame(/** @type {string | undefined} */ name, /** @type 
         saveChatSoon(isNeeded);
         return;
     }
-    const count = chat.length;
-    const [head] = await chatHeadsOf(open, [open.name]);
-    const isSame = head?.messages === count && head.date === dateOf(chat.at(-1)?.send_date);
-    if (isSame && openChat()?.name === name && chat.length === count && !isBusy() && isNeeded()) {
+    const file = await readChat(open, open.name);
+    if (openChat()?.name === name && isAllInPage(file, chat_metadata, chat) && !isBusy() && isNeeded()) {
         await saveOpenChat();
     }
 }

@@ -301,8 +301,8 @@ fn write_readiness(
     settings: ForkSettings,
     answer: &mut Object,
 ) {
-    let obstacles = readiness.obstacles.iter().map(diagnostics::to_json);
-    let obstacles = obstacles.chain(unfinished.iter().map(diagnostics::to_json));
+    let obstacles = unfinished.iter().map(diagnostics::to_json);
+    let obstacles = obstacles.chain(readiness.obstacles.iter().map(diagnostics::to_json));
     let moment = readiness.moment.as_ref();
     let book = moment.and_then(|moment| match &moment.book {
         BookThen::Known { part, .. } | BookThen::None(part) => Some(*part),

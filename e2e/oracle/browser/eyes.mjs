@@ -16,7 +16,7 @@
  * @property {{ book: string, metadata: string, isBehind: boolean }} now
  * @property {string | null} file the bound lorebook's file
  * @property {string | null} book the name of the bound lorebook
- * @property {{ isUser: boolean, isSystem: boolean, swipes: number, swipe: number, hasCheckpoint: boolean, said: string }[]} messages
+ * @property {{ isUser: boolean, isSystem: boolean, swipes: number, swipe: number, hasCheckpoint: boolean, said: string, name: string }[]} messages
  * @property {string[]} errors of the eyes themselves
  */
 
@@ -289,6 +289,8 @@ function eyes() {
     };
 
     globalThis.oracle = {
+        /** Puts a message at the end without any call that could be wrapped. @param {() => void} change */
+        assigning: (change) => around(true, change),
         async open() {
             script = await import('/script.js');
             lore = await import('/scripts/world-info.js');
@@ -327,6 +329,7 @@ function eyes() {
                     swipe: message.swipe_id ?? 0,
                     hasCheckpoint: Boolean(message.extra?.bookmark_link),
                     said: message.mes,
+                    name: message.name,
                 })),
                 errors,
             };

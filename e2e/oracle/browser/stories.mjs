@@ -7,6 +7,9 @@ import { Teller } from './teller.mjs';
 
 /** @typedef {import('../../harness/page.mjs').TavernPage} TavernPage */
 
+/** In milliseconds: a story that takes longer hangs, and the last of its words says where. */
+const LIMIT = 300_000;
+
 /**
  * @param {object} given
  * @param {TavernPage} given.page one with eyes
@@ -31,9 +34,9 @@ export async function tellStories({ page: given, openPage, story, model, first, 
                 await openEyes(page);
             }
             const teller = new Teller({ seed, page, story, model, tally });
-            const began = Date.now();
+            const [began, known] = [Date.now(), tally.false.length];
             try {
-                await teller.tell(steps);
+                await inTime(teller.tell(steps));
             } catch (error) {
                 error.stack += `\n${teller}\n${page.watch.told()}`;
                 tally.crashed(seed, error);
@@ -42,6 +45,8 @@ export async function tellStories({ page: given, openPage, story, model, first, 
                 page = null;
             }
             tally.stories++;
+            // A long run shows early what it has found.
+            tally.false.slice(known).forEach((reason) => console.log(reason));
             console.log(`seed ${seed}: ${Math.round((Date.now() - began) / 1000)} s, ${tally.asked('all')} forks so far, ${tally.false.length} false`);
         }
         if (page !== given) {
@@ -50,4 +55,13 @@ export async function tellStories({ page: given, openPage, story, model, first, 
     };
     await Promise.all(Array.from({ length: Math.min(pages, count) }, (_, nth) => tell(nth === 0 ? given : null)));
     return { tally, reasons: browserVerdict(tally) };
+}
+
+/** @param {Promise<void>} told */
+async function inTime(told) {
+    let timer;
+    const late = new Promise((_resolve, reject) => {
+        timer = setTimeout(() => reject(new Error(`not told within ${LIMIT / 1000} s`)), LIMIT);
+    });
+    await Promise.race([told, late]).finally(() => clearTimeout(timer));
 }

@@ -170,7 +170,8 @@ export class Teller {
     async #idle(page = this.page) {
         await until('SillyTavern to have written', async () => {
             if (await conflict(page).isVisible()) {
-                await conflict(page).locator('.popup-button-ok').click();
+                // The handler that answers it for every other action may have done so.
+                await conflict(page).locator('.popup-button-ok').click({ timeout: 2000 });
             }
             return page.raw.evaluate(async () => {
                 const { isChatSaving, isGenerating, is_send_press: isSending } = await import('/script.js');
@@ -196,7 +197,8 @@ export class Teller {
     async swipe() {
         const { messages } = await look(this.page);
         const last = messages.at(-1);
-        if (messages.length < 2 || last.isUser || last.isSystem) {
+        // Nobody of a group can say anew what somebody else has said.
+        if (messages.length < 2 || last.isUser || last.isSystem || (this.isGroup && last.name === 'Somebody')) {
             return this.talk();
         }
         const isThere = last.swipe < last.swipes - 1;
@@ -285,7 +287,9 @@ export class Teller {
         this.#met('message assigned');
         await this.page.raw.evaluate(async (value) => {
             const { chat, saveChat, reloadCurrentChat } = SillyTavern.getContext();
-            chat[chat.length] = { name: 'Somebody', is_user: false, is_system: false, send_date: new Date().toISOString(), mes: `assigned ${value}`, extra: {} };
+            globalThis.oracle.assigning(() => {
+                chat[chat.length] = { name: 'Somebody', is_user: false, is_system: false, send_date: new Date().toISOString(), mes: `assigned ${value}`, extra: {} };
+            });
             await saveChat();
             await reloadCurrentChat();
         }, ++this.value);
@@ -321,7 +325,9 @@ export class Teller {
 
     async loreInEditor() {
         const { book: bound } = await this.page.current();
-        const [uid] = bound && this.files.books().includes(bound) ? Object.keys(this.files.book(bound).value.entries) : [];
+        // What the page holds may not be saved yet.
+        const held = bound && this.files.books().includes(bound) ? await heldBook(this.page, bound) ?? this.files.book(bound).text : null;
+        const [uid] = Object.keys(JSON.parse(held ?? '{}').entries ?? {});
         if (uid === undefined) {
             return this.variables();
         }

@@ -47,6 +47,17 @@ test('a child at the last message is born with a copy of the book, written befor
     assert.equal(tavern.open.metadata.world_info, 'Lore');
 });
 
+test('a lorebook that SillyTavern cannot read leaves the child without one, and that is the reason', async () => {
+    const tavern = new Tavern();
+    const { saves, calls } = await handler(tavern, { whenInexact: 'nearest' });
+    saves.forkBooks.host = { ...saves.host, readBook: async () => { throw Object.assign(new Error('SillyTavern answered 500'), { status: 500 }); } };
+    const held = tavern.childSave();
+    await handle(saves, held);
+    assert.deepEqual(calls.errors, []);
+    assert.equal(metadataOf(held).world_info, undefined);
+    assert.equal(whyWithout(calls), 'unreadable');
+});
+
 test('where nothing recorded the past, its owner is asked', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);

@@ -36,6 +36,11 @@ export class Shelf {
         return this.chats().filter((name) => this.files.chat(this.tale, name).metadata.world_info === book);
     }
 
+    /** @returns {string[]} the chats that were forked from this one */
+    forkedFrom(parent) {
+        return this.chats().filter((name) => this.files.chat(this.tale, name).metadata.main_chat === parent);
+    }
+
     /** @param {{ chats?: string[], books?: (string | undefined)[] }} which */
     mayChange({ chats = [], books = [] }) {
         [...chats.map((name) => `chat “${name}”`), ...books.map((name) => `lorebook “${name}”`)].forEach((name) => this.until.set(name, Date.now() + LATE));

@@ -59,7 +59,24 @@ export class Teller {
 
     // ---- The story ----
 
-    async tell(steps) {
+    tell(steps) {
+        return this.#answering(this.#tellAll(steps));
+    }
+
+    /** Two tabs or devices that change the same entry are asked which version they want: this tab's, as long as the story goes on. */
+    async #answering(told) {
+        let isOver = false;
+        const ending = told.finally(() => { isOver = true; });
+        // An error is handled where it is awaited.
+        ending.catch(() => {});
+        while (!isOver) {
+            await Promise.all([this.page, this.other].map((page) => page && keepOwnVersion(page).catch(() => {})));
+            await Promise.race([ending.catch(() => {}), new Promise((resolve) => setTimeout(resolve, 100))]);
+        }
+        return ending;
+    }
+
+    async #tellAll(steps) {
         await this.#begin();
         const { weights, must } = KINDS[this.kind];
         const fixed = new Map(must.map((name, nth) => [1 + Math.floor(((nth + this.random.next()) * (steps - 2)) / must.length), name]));
@@ -101,7 +118,6 @@ export class Teller {
         this.#met(this.isGroup ? 'story in a group' : 'story of one character');
         this.#met(`story: ${this.kind}`);
         await this.#record(true);
-        await decideConflicts(this.page);
         await this.page.open(this.tale);
         if (this.kind === 'slow') {
             this.endSlowness = await slowDown(this.page, (endpoint) => this.#delay(endpoint));
@@ -169,10 +185,6 @@ export class Teller {
 
     async #idle(page = this.page) {
         await until('SillyTavern to have written', async () => {
-            if (await conflict(page).isVisible()) {
-                // The handler that answers it for every other action may have done so.
-                await conflict(page).locator('.popup-button-ok').click({ timeout: 2000 });
-            }
             return page.raw.evaluate(async () => {
                 const { isChatSaving, isGenerating, is_send_press: isSending } = await import('/script.js');
                 return !isChatSaving && !isGenerating() && !isSending;
@@ -411,8 +423,12 @@ export class Teller {
     }
 
     async move() {
-        const direction = this.random.pick(['up', 'down']);
-        await this.#editing(async () => {
+        const way = this.random.pick(['up', 'down']);
+        await this.#editing(async (_shown, isFirst, isLast) => {
+            const direction = isFirst ? 'down' : isLast ? 'up' : way;
+            if (isFirst && isLast) {
+                return;
+            }
             this.#tell(`a message is moved ${direction}`);
             this.#met('message moved');
             await this.page.raw.locator(`.mes .mes_edit_${direction}`).filter({ visible: true }).first().click();
@@ -434,7 +450,7 @@ export class Teller {
         await this.page.messageAction(message, '.mes_edit');
         const shown = this.page.raw.locator(`.mes[mesid="${message}"]`);
         await shown.locator('.edit_textarea').waitFor();
-        await act(shown);
+        await act(shown, message === 0, message === messages - 1);
         await this.page.raw.locator('.mes .mes_edit_done').filter({ visible: true }).first().click();
         await this.page.raw.locator('#chat .edit_textarea').waitFor({ state: 'detached' });
         await this.#idle();
@@ -447,7 +463,8 @@ export class Teller {
         const [from, to] = [this.current, `${this.seed} Renamed ${++this.value}`];
         this.#tell(`the chat is renamed to “${to}”`);
         this.#met('chat renamed');
-        this.shelf.mayChange({ chats: [from, to] });
+        // Its children follow.
+        this.shelf.mayChange({ chats: [from, to, ...this.shelf.forkedFrom(from)] });
         await this.page.opening(() => this.page.raw.evaluate(async ({ from, to }) => {
             const { renameGroupOrCharacterChat } = await import('/script.js');
             const { characterId, groupId } = SillyTavern.getContext();
@@ -532,7 +549,6 @@ export class Teller {
         } else {
             this.other = await openTab(this.page, { beforeLoading: giveEyes });
             await openEyes(this.other);
-            await decideConflicts(this.other);
             await this.other.open(this.tale, this.current);
         }
         const { other } = this;
@@ -546,6 +562,12 @@ export class Teller {
             await this.fork({ page: other, isBack: true });
         }
         await this.#idle(other);
+        // A second later SillyTavern itself would write over what this tab does next.
+        await other.raw.evaluate(async () => {
+            const { cancelDebouncedMetadataSave } = await import('/scripts/extensions.js');
+            cancelDebouncedMetadataSave();
+            await SillyTavern.getContext().saveMetadata();
+        });
         await other.settle();
         await this.page.raw.bringToFront();
         await lookAtFile(this.page);
@@ -649,10 +671,20 @@ export class Teller {
         const swipe = this.random.below(Math.max(1, swipes));
         this.#tell(`${way} at message ${at} of “${parent}”, whose last is ${all.length - 1}`);
         const before = sight.book && this.shelf.book(sight.book);
+        const there = new Map(this.shelf.chats().map((name) => [name, this.files.chat(this.tale, name).text]));
         const child = await page[way](at, ...(way === 'branchBySwipe' ? [swipe] : []));
         const isOpened = ['branchByButton', 'branchByCommand', 'branchBySwipe'].includes(way);
         this.words[this.words.length - 1] += ` → “${child}”`;
-        const { metadata, messages } = await this.files.chatWhen(this.tale, child);
+        const { metadata, messages, text } = await this.files.chatWhen(this.tale, child);
+        if (there.has(child)) {
+            // A tab that does not know another one's branch gives it its own list of a group's chats, and then takes the name again.
+            this.#met('name of a branch that this tab does not know');
+            if (text !== there.get(child)) {
+                this.#false(`LOST: “${child}” was there, and was written over`);
+            }
+            await page.switchTo(parent);
+            return;
+        }
         const own = metadata.world_info;
         this.shelf.mayChange({ chats: [child], books: [own] });
 
@@ -709,13 +741,12 @@ export class Teller {
     }
 }
 
-/** Two tabs that change the same entry are asked which version they want. @param {import('../../harness/page.mjs').TavernPage} page */
-const conflict = (page) => page.raw.locator('dialog[open]:not([closing])', { hasText: 'Which version do you want?' });
-
-/** It keeps this tab's. */
-async function decideConflicts(page) {
-    await page.raw.removeLocatorHandler(conflict(page));
-    await page.raw.addLocatorHandler(conflict(page), (shown) => shown.locator('.popup-button-ok').click());
+/** @param {import('../../harness/page.mjs').TavernPage} page */
+async function keepOwnVersion(page) {
+    const question = page.raw.locator('dialog[open]:not([closing])', { hasText: 'Which version do you want?' });
+    if (await question.isVisible()) {
+        await question.locator('.popup-button-ok').click({ timeout: 2000 });
+    }
 }
 
 /** The page's copy of a lorebook. */

@@ -7,6 +7,7 @@ import { wordError } from '../../core/word_error.js';
 import { bookSave, linesOfSave } from '../../sillytavern/requests.js';
 import { isSameMessage } from '../chat_change.js';
 import { forkSettings, nameFrom } from '../settings.js';
+import { unreadable } from './fork_books.js';
 import { PendingForks } from './pending_forks.js';
 /**
  * @import { CharacterLore, Decision, ForkAsk, ForkMade, SaveAsk, SaveOfChild } from '../../core/fork_calls.js'
@@ -187,7 +188,7 @@ export class ChildSaveHandler {
         let choice = null;
         const lore = save.isOfOpen ? this.loreOf(save.open) : null;
         const wantsOwn = lore && (decision.includes('own') || lore.always === 'own');
-        const shared = wantsOwn ? await this.host.readBook(lore.book) : undefined;
+        const shared = wantsOwn ? await this.host.readBook(lore.book).catch(unreadable) : undefined;
         for (;;) {
             const { names, book, memories } = await current;
             const ask = {
@@ -240,13 +241,13 @@ export class ChildSaveHandler {
     async books({ book: bound, memoryBooks }, named = memoryBooks) {
         const { names, book } = await this.forkBooks.read(bound);
         const read = async (/** @type {string} */ name) =>
-            ({ name, bytes: this.forkBooks.isAmong(names, name) ? await this.host.readBook(name) : undefined });
+            ({ name, bytes: this.forkBooks.isAmong(names, name) ? await this.host.readBook(name).catch(unreadable) : undefined });
         return { names, book, memories: await Promise.all(named.map(read)) };
     }
 
     /** The page's copy of the parent's book, if it is not what the file holds. @param {HeldChild} save @param {Uint8Array} [file] */
     otherCopy({ isOfOpen, book }, file) {
-        const own = isOfOpen && book && file ? this.host.cachedBookText(book) : undefined;
+        const own = isOfOpen && book && file?.length ? this.host.cachedBookText(book) : undefined;
         return file && own !== undefined && !sameJson(own, bytesText(file)) ? own : null;
     }
 

@@ -5,6 +5,14 @@
 /** In milliseconds: for how long a book that was read for the question is good enough for the save. */
 const FRESH = 1000;
 
+/** SillyTavern's server fails on a book that it cannot parse. The core is given no bytes then, and says why there is no copy. @param {unknown} error */
+export function unreadable(error) {
+    if (error instanceof Error && 'status' in error && error.status === 500) {
+        return new Uint8Array();
+    }
+    throw error;
+}
+
 export class ForkBooks {
     /** @param {{host: Pick<Host, 'bookNames' | 'readBook' | 'newestEdit'>, core: Core}} parts */
     constructor({ host, core }) {
@@ -26,7 +34,7 @@ export class ForkBooks {
     begin(/** @type {string | null} */ name) {
         const names = this.host.bookNames();
         /** @type {Promise<Uint8Array | undefined>} */
-        const bytes = name ? this.host.readBook(name) : Promise.resolve(undefined);
+        const bytes = name ? this.host.readBook(name).catch(unreadable) : Promise.resolve(undefined);
         // Whoever awaits them handles the error, and the next fork tries again.
         names.catch(() => this.forget());
         bytes.catch(() => this.forget());

@@ -87,6 +87,10 @@ export class Composition {
             untilFileChecked: () => recorder.untilFileChecked(),
             ask: (question) => this.forks.ask(question),
             loreOf: (open) => this.sharedLore.always(this.sharedLore.ofCharacter(open)),
+            isBasedOn: (book, text) => {
+                const copy = host.cachedBook(book);
+                return !copy || this.lineage.isBasedOn(book, copy, text);
+            },
             trashed: () => trash.books,
             lost: () => (lostBook.isReplaced(host.openChat()) ? lostBook.name : null),
             onForked: (report) => this.forks.made(report),

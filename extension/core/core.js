@@ -61,6 +61,7 @@ function newGuard() {
         wasReadTwice: (name) => guard.was_read_twice(String(name)),
         cached: (name, copy, text) => guard.cached(String(name), copy, optional(text)),
         mayBeEdited: (original) => guard.may_be_edited(original),
+        isBasedOn: (name, copy, text) => guard.is_based_on(String(name), copy, textBytes(text)),
         copied: (original, copy, text) => guard.copied(original, copy, optional(text)),
         replaced: (name, copy, text) => guard.replaced(String(name), copy, textBytes(text)),
         release: (copy) => guard.release(copy),

@@ -45,6 +45,8 @@ export interface PageGuard {
     mayBeEdited(original: number): boolean;
     copied(original: number, copy: number, text?: string): void;
     replaced(name: string, copy: number, text: string): void;
+    /** Whether the copy was made from this content of the server, as far as that is known. */
+    isBasedOn(name: string, copy: number, text: string): boolean;
     release(copy: number): void;
     /** Returns the number of the job. */
     begin(name: string, copy: number | undefined, text: string): number;

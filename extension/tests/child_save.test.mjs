@@ -58,6 +58,18 @@ test('a lorebook that SillyTavern cannot read leaves the child without one, and 
     assert.equal(whyWithout(calls), 'unreadable');
 });
 
+test('an edit that is not saved yet, made in a copy that another device has overtaken, is only as last seen', async () => {
+    const exactness = async (isBasedOn) => {
+        const tavern = new Tavern();
+        const { saves, calls } = await handler(tavern, {}, { isBasedOn: () => isBasedOn });
+        Object.assign(saves.host, { newestEdit: () => ({}), bookOnServer: async () => '{"entries":{"0":{"uid":0,"content":"theirs"}}}' });
+        await handle(saves, tavern.childSave());
+        return calls.forked[0].part.exactness;
+    };
+    assert.equal(await exactness(true), 'exact');
+    assert.equal(await exactness(false), 'snapshot');
+});
+
 test('where nothing recorded the past, its owner is asked', async () => {
     const tavern = new Tavern();
     const { saves, calls } = await handler(tavern);

@@ -50,6 +50,10 @@ impl PageGuard {
         self.0.replaced(name, copy, text);
     }
 
+    pub fn is_based_on(&self, name: &str, copy: u32, text: &[u8]) -> bool {
+        self.0.is_based_on(name, copy, text)
+    }
+
     pub fn release(&mut self, copy: u32) {
         self.0.release(copy);
     }

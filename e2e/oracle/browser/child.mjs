@@ -22,14 +22,16 @@ const OWN = ['integrity', 'main_chat', 'world_info', 'tainted', 'chat_id_hash', 
  * @param {import('./eyes.mjs').Sight} sight the parent's page before the fork
  * @param {number} message the child's last one
  * @param {Child} child
+ * @param {import('./eyes.mjs').Sight['now'] | null} later what the page held afterwards, if an edit was on its way to the file: it may have
+ *     arrived there, merged with another device's, before the fork
  * @returns {Verdict[]}
  */
-export function judgeChild(sight, message, { metadata, book }) {
+export function judgeChild(sight, message, { metadata, book }, later = null) {
     const seal = metadata.forklore;
     const claims = seal ? { book: bookClaim(seal, sight), metadata: seal.metadata } : { book: null, metadata: null };
     return [
-        judgePart('book', claims.book, bookText(book), bookText, sight, message),
-        judgePart('metadata', claims.metadata, metadataText(metadata), (text) => text, sight, message),
+        judgePart('book', claims.book, bookText(book), bookText, sight, message, later),
+        judgePart('metadata', claims.metadata, metadataText(metadata), (text) => text, sight, message, null),
     ];
 }
 
@@ -38,14 +40,15 @@ function bookClaim({ book, no_book: none }, { now }) {
     return book ?? none ?? { exactness: bookText(contents.get(now.book)) === 'none' ? 'live' : 'exact' };
 }
 
-function judgePart(part, claim, got, view, sight, message) {
+function judgePart(part, claim, got, view, sight, message, later) {
     const read = (hash) => view(contents.get(hash));
     const isLast = message === sight.places.length - 1;
     const answer = (words, allowed, why) => ({ part, claim: words, ...(allowed.includes(got) ? {} : { why, got, allowed }) });
     switch (claim?.exactness) {
         case 'exact': {
             const held = isLast ? sight.now : sight.places[message + 1].came;
-            const allowed = held?.[part] && !(part === 'book' && held.isBehind) ? [read(held[part])] : [];
+            const isProof = (state) => state?.[part] && !(part === 'book' && state.isBehind);
+            const allowed = [held, isLast ? later : null].filter(isProof).map((state) => read(state[part]));
             const why = !held ? 'no page saw the next message arrive' : held.isBehind && part === 'book' ? 'the page was behind the file' : 'this is not what held';
             return answer('exact', allowed, why);
         }

@@ -703,7 +703,8 @@ export class Teller {
             this.#false(`CHANGED: the fork changed the lorebook of the parent, “${sight.book}”`);
         }
         const hasBook = own && this.files.books().includes(own);
-        const verdicts = judgeChild(sight, at, { metadata, book: hasBook ? this.files.book(own).value : undefined });
+        const later = isPending && !isOpened ? (await look(page)).now : null;
+        const verdicts = judgeChild(sight, at, { metadata, book: hasBook ? this.files.book(own).value : undefined }, later);
         const answer = Object.fromEntries(verdicts.map(({ part, claim }) => [part, { kind: claim }]));
         const isLast = at === all.length - 1;
         this.tally.add([way, isLast ? 'last message' : 'earlier message', ...this.situations], answer);

@@ -361,6 +361,28 @@ export class PageGuard {
         wasm.pageguard_forget(this.__wbg_ptr, ptr0, len0);
     }
     /**
+     * @param {string} name
+     * @param {number} copy
+     * @param {Uint8Array | number[]} text
+     * @returns {boolean}
+     */
+    is_based_on(name, copy, text) {
+        const val3 = +copy;
+        let ptr0, len0, ptr1, len1;
+        try {
+            ptr0 = passStringToWasm0(name, wasm.__wbindgen_malloc, wasm.__wbindgen_realloc);
+            len0 = WASM_VECTOR_LEN;
+            ptr1 = passArray8ToWasm0(text, wasm.__wbindgen_malloc);
+            len1 = WASM_VECTOR_LEN;
+        } catch (e) {
+            if (ptr1) { wasm.__wbindgen_free(ptr1, len1 * 1, 1); }
+            if (ptr0) { wasm.__wbindgen_free(ptr0, len0 * 1, 1); }
+            throw e;
+        }
+        const ret = wasm.pageguard_is_based_on(this.__wbg_ptr, ptr0, len0, val3, ptr1, len1);
+        return ret !== 0;
+    }
+    /**
      * @param {number} original
      * @returns {boolean}
      */

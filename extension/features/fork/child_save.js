@@ -40,12 +40,13 @@ export class ChildSaveHandler {
      * @param {(open: OpenChat) => CharacterLore | null} [parts.loreOf] a lorebook of the character that a fork may share
      * @param {(kind: ForkKind, message: number) => Promise<boolean>} parts.untilReady resolves to `true` when the queue is empty, or to `false` on timeout
      * @param {() => Promise<void>} [parts.untilFileChecked] resolves when the open chat's journal is as complete as it can be
+     * @param {(book: string, text: string) => boolean} [parts.isBasedOn] whether the page's copy of a book was made from this text
      * @param {() => string[]} [parts.trashed] the names of lorebooks that may be put back
      * @param {() => string | null} [parts.lost] the open chat's lost book, if another one is bound in its place
      * @param {(report: ForkReport) => void} parts.onForked
      * @param {(error: unknown) => void} parts.onError
      */
-    constructor({ host, core, settings, books, ask, loreOf = () => null, untilReady, untilFileChecked = async () => {}, trashed = () => [], lost = () => null, onForked, onError }) {
+    constructor({ host, core, settings, books, ask, loreOf = () => null, untilReady, untilFileChecked = async () => {}, isBasedOn = () => true, trashed = () => [], lost = () => null, onForked, onError }) {
         this.host = host;
         this.core = core;
         this.settings = settings;
@@ -54,6 +55,7 @@ export class ChildSaveHandler {
         this.loreOf = loreOf;
         this.untilReady = untilReady;
         this.untilFileChecked = untilFileChecked;
+        this.isBasedOn = isBasedOn;
         this.trashed = trashed;
         this.lost = lost;
         this.onForked = onForked;
@@ -200,7 +202,7 @@ export class ChildSaveHandler {
                 selected: this.alsoSelected(save.book),
                 underWay: await this.host.recapOperations(),
                 hasMemoryBooks: this.host.hasMemoryBooks(),
-                pageBook: this.otherCopy(save, book),
+                pageBook: await this.otherCopy(save, book),
                 lore,
                 ...timeNow(),
                 settings: forkSettings(this.settings),
@@ -245,10 +247,21 @@ export class ChildSaveHandler {
         return { names, book, memories: await Promise.all(named.map(read)) };
     }
 
-    /** The page's copy of the parent's book, if it is not what the file holds. @param {HeldChild} save @param {Uint8Array} [file] */
-    otherCopy({ isOfOpen, book }, file) {
-        const own = isOfOpen && book && file?.length ? this.host.cachedBookText(book) : undefined;
-        return file && own !== undefined && !sameJson(own, bytesText(file)) ? own : null;
+    /**
+     * Another text of the parent's book than the one that the child gets: the page's copy or, if that one has an edit that is not saved
+     * yet, the file, if another device has written it since the page has read it.
+     * @param {HeldChild} save @param {Uint8Array} [used]
+     */
+    async otherCopy({ isOfOpen, book }, used) {
+        const own = isOfOpen && book && used?.length ? this.host.cachedBookText(book) : undefined;
+        if (!book || !used || own === undefined) {
+            return null;
+        }
+        if (!sameJson(own, bytesText(used))) {
+            return own;
+        }
+        const file = this.host.newestEdit(book) ? await this.host.bookOnServer(book) : null;
+        return file === null || this.isBasedOn(book, file) ? null : file;
     }
 
     /** The parent's messages after the child's last one. @param {HeldChild} save */

@@ -49,6 +49,12 @@ export class Lineage {
         }
     }
 
+    /** Whether a copy was made from this content of the server, as far as that is known. @param {string} name @param {ST.Book} copy @param {string} text */
+    isBasedOn(name, copy, text) {
+        const number = this.numbers.get(copy);
+        return number === undefined || this.guard.isBasedOn(name, number, text);
+    }
+
     /**
      * A save is about to be sent.
      * @param {string} name @param {ST.Book | undefined} copy the copy that is saved, if known @param {string} text

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use super::Moves;
+use super::save_merge::is_same_book;
 
 /// How many books to remember by name, for copies whose origin was not observed.
 pub(super) const REMEMBERED: usize = 30;
@@ -199,6 +200,20 @@ impl Lineage {
             base = self.version(base.parent?)?;
         }
         Some(base)
+    }
+
+    /// Whether a copy was made from this content of the server, as far as that is known.
+    pub(super) fn is_based_on(&self, key: &str, copy: CopyId, text: &[u8]) -> bool {
+        let Some(own) = self.of_copy(copy, key) else { return true };
+        let mut next = Some(own);
+        while let Some(version) = next.and_then(|id| self.version(id)) {
+            if is_same_book(&version.text, text) {
+                return true;
+            }
+            // A version that is on the server has none.
+            next = version.parent;
+        }
+        false
     }
 
     /// A version has reached the server, and with it everything it was made from.

@@ -117,6 +117,12 @@ impl Guard {
         self.lineage.replaced(&book_key(name), copy, text.into());
     }
 
+    /// Whether a copy was made from this content of the server, as far as that is known. If not,
+    /// another page has written the book since.
+    pub fn is_based_on(&self, name: &str, copy: CopyId, text: &[u8]) -> bool {
+        self.lineage.is_based_on(&book_key(name), copy, text)
+    }
+
     /// The page has dropped a copy.
     pub fn release(&mut self, copy: CopyId) {
         self.lineage.release(copy);

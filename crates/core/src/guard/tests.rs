@@ -235,6 +235,25 @@ fn a_save_is_based_on_the_version_of_its_own_copy() {
 }
 
 #[test]
+fn what_another_device_has_written_since_is_not_what_a_copy_is_based_on() {
+    let (start, own) = (book(&[(0, "a"), (1, "b")]), book(&[(0, "a"), (1, "ours")]));
+    let theirs = book(&[(0, "theirs"), (1, "b")]);
+    let mut guard = Guard::default();
+    guard.remember("Lore", &start);
+    guard.cached("Lore", 1, None);
+    assert!(guard.is_based_on("Lore", 1, &start));
+    assert!(!guard.is_based_on("Lore", 1, &theirs));
+    assert!(guard.is_based_on("Lore", 9, &theirs), "nothing is known of this copy");
+    // A save whose answer has not come yet may have arrived.
+    let job = guard.begin("Lore", Some(1), &own);
+    assert!(guard.is_based_on("Lore", 1, &start) && guard.is_based_on("Lore", 1, &own));
+    guard.next(job, Event::Turn).unwrap();
+    guard.next(job, read(&start)).unwrap();
+    guard.next(job, Event::Sent(true)).unwrap();
+    assert!(guard.is_based_on("Lore", 1, &own) && !guard.is_based_on("Lore", 1, &start));
+}
+
+#[test]
 fn a_copy_of_the_first_of_two_answers_is_based_on_it() {
     let (first, second) = (book(&[(0, "first")]), book(&[(0, "second")]));
     let mut guard = Guard::default();

@@ -31,6 +31,7 @@ const lore = (content = 'of the parent') => book([entry(0, { content }), entry(1
  *     change: (given: Given & { tale: Tale, sibling: string, prepared: any }) => Promise<unknown>,
  *     isQuiet?: boolean,
  *     isWithoutBook?: boolean,
+ *     isForTheNight?: boolean,
  * }>}
  * `isQuiet`: nobody writes in the open chat meanwhile; `isWithoutBook`: no lorebook is bound to it
  * @typedef {import('../harness/scenario.mjs').Given} Given
@@ -56,6 +57,7 @@ const CHANGES = {
         change: ({ page, tale }) => page.renameBook(tale.book, `${tale.book} renamed`),
     },
     'the chat is renamed': {
+        isForTheNight: true,
         isQuiet: true,
         prepare: async ({ sibling }) => ({ closed: sibling }),
         change: ({ page, tale }) => page.opening(() => page.raw.evaluate(async ({ from, to }) => {
@@ -65,6 +67,7 @@ const CHANGES = {
         }, { from: tale.chat, to: `${tale.chat} renamed` })),
     },
     'a lost lorebook is repaired': {
+        isForTheNight: true,
         prepare: async ({ page, st, tale }) => {
             await page.send('recorded');
             await page.settle();
@@ -83,6 +86,7 @@ const CHANGES = {
         change: ({ page, prepared }) => app(page, (app, token) => app.undo(token), prepared.token),
     },
     'a timeline is labelled': {
+        isForTheNight: true,
         prepare: async ({ page, sibling }) => {
             await app(page, async (app) => void (await app.labels.all()));
             return { closed: sibling };
@@ -90,6 +94,7 @@ const CHANGES = {
         change: ({ page, sibling }) => app(page, (app, name) => app.labels.set(name, { title: 'Labelled', note: '', colour: 'red', pin: true, archived: false }), sibling),
     },
     'lore is merged into a timeline': {
+        isForTheNight: true,
         prepare: async ({ page, story, tale, sibling }) => {
             const closed = await page.checkpointByCommand(3, { name: `Into of ${tale.chat}` });
             await page.settle();
@@ -101,8 +106,8 @@ const CHANGES = {
     },
 };
 
-for (const [nth, [what, { prepare, change, isQuiet = false, isWithoutBook = false }]] of Object.entries(CHANGES).entries()) {
-    scenario(`a device that saves while ${what} loses nothing`, { beforeLoading: exposeApp, limit: LIMIT + SAVES * 30_000, expects: { ours: true } }, async ({ page, st, files, story }) => {
+for (const [nth, [what, { prepare, change, isQuiet = false, isWithoutBook = false, isForTheNight = false }]] of Object.entries(CHANGES).entries()) {
+    scenario(`a device that saves while ${what} loses nothing`, { beforeLoading: exposeApp, limit: LIMIT + SAVES * 30_000, expects: { ours: true }, nightly: isForTheNight && 'one function makes all of these changes, and half of them run for every change' }, async ({ page, st, files, story }) => {
         const dice = chance(SEED + nth);
         const counts = { saves: 0, refused: 0, 'within our own write': 0, 'lost in it': 0 };
         let usual = 600;

@@ -10,16 +10,17 @@ import assert from 'node:assert/strict';
 import { openPage } from '../harness/browser.mjs';
 import { exposeApp } from '../harness/forklore.mjs';
 import { FakeModel } from '../harness/model.mjs';
+import { isNight } from '../harness/places.mjs';
 import { LIMIT, stage } from '../harness/scenario.mjs';
 import { giveEyes } from '../oracle/browser/eyes.mjs';
 import { Family } from '../oracle/browser/family.mjs';
 import { tellStories } from '../oracle/browser/stories.mjs';
 
 const FIRST = Number(process.env.ORACLE_SEED ?? 1);
-const STORIES = Number(process.env.ORACLE_STORIES ?? 60);
-const PAGES = Number(process.env.ORACLE_PAGES ?? 2);
+const STORIES = Number(process.env.ORACLE_STORIES ?? (isNight ? 60 : 10));
+const PAGES = Number(process.env.ORACLE_PAGES ?? (isNight ? 2 : 1));
 const SHOWN = Number(process.env.ORACLE_SHOWN ?? 5);
-const STEPS = Number(process.env.ORACLE_STEPS ?? 12);
+const STEPS = Number(process.env.ORACLE_STEPS ?? (isNight ? 12 : 6));
 const FAMILIES = Number(process.env.ORACLE_FAMILIES ?? 2);
 const OPERATIONS = Number(process.env.ORACLE_OPERATIONS ?? 100);
 
@@ -34,9 +35,8 @@ const scenario = stage({
 
 scenario(`no fork claims, shares or loses anything in ${STORIES} stories`, {
     beforeLoading: giveEyes,
-    limit: LIMIT + STORIES * 60_000,
+    limit: LIMIT + STORIES * 300_000,
     since: '1.19',
-    nightly: 'a story can take a minute',
 }, async ({ st, page, story }) => {
     const browser = page.raw.context().browser();
     const { tally, reasons } = await tellStories({

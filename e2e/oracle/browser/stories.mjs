@@ -8,7 +8,7 @@ import { Teller } from './teller.mjs';
 /** @typedef {import('../../harness/page.mjs').TavernPage} TavernPage */
 
 /** In milliseconds: a story that takes longer hangs, and the last of its words says where. */
-const LIMIT = 300_000;
+const LIMIT = 900_000;
 
 /**
  * @param {object} given

@@ -166,7 +166,7 @@ export class Teller {
             const there = this.files.chat(this.tale, this.current).messages.map(({ mes }) => mes);
             return sight.messages.filter(({ said }) => !there.includes(said) || !there.splice(there.indexOf(said), 1)).map(({ said }) => `“${said}”`);
         };
-        const isThere = await until('all messages to be on disk', () => missing().length === 0, { within: 10_000 }).catch(() => false);
+        const isThere = await until('all messages to be on disk', () => missing().length === 0).catch(() => false);
         if (!isThere) {
             this.#false(`LOST: of “${this.current}”, messages ${missing().join(', ')} are in the page and not on disk`);
         }

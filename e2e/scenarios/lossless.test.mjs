@@ -700,13 +700,14 @@ for (const group of [false, true]) {
             const other = await page.branchByImport(6);
             const before = [tale.chat, other].map((chat) => files.chat(tale, chat).messages.length);
             // Before it saves, Forklore checks whether the server has the same chat.
+            const reading = group ? '/api/chats/group/get' : '/api/chats/get';
             const looked = page.raw.waitForResponse((response) =>
-                endpointOf(response.request()) === '/api/chats/recent' && response.request().postData().includes(`"${tale.chat}.jsonl"`));
+                endpointOf(response.request()) === reading && response.request().postData().includes(JSON.stringify(tale.chat)));
             const lore = files.book(tale.book).value;
             Object.values(lore.entries)[0].content = 'Said a moment ago.';
             await page.saveBook(tale.book, lore);
             await looked;
-            const loading = await holdRequest(page, group ? '/api/chats/group/get' : '/api/chats/get');
+            const loading = await holdRequest(page, reading);
             const emptied = empty(page, other);
             await loading.reached();
             // As long as SillyTavern itself waits before it saves a chat.

@@ -81,7 +81,7 @@ export const ENGLISH = {
     'word.fields-filled': '{count} {count|entry comes|entries come} from a scene recap; what the recap leaves out was taken from today’s lorebook.',
     'word.snapshot-of-another': 'The scene recap is of another lorebook, “{name}”.',
     'word.book-live': 'The lorebook is as it is today, not as it was then.',
-    'word.page-behind': 'This page had another copy of the lorebook “{name}” than its file holds; the new chat has what the file holds.',
+    'word.page-behind': 'This page and the file did not hold the same version of the lorebook “{name}”: another tab or device may have changed it.',
     'word.no-book-as-of': 'There was no lorebook, as of message {as_of}.',
     'word.no-book-as-of.here': 'There was no lorebook, as last seen at this message.',
     'word.own-copy': 'It has its own copy of “{name}”, as that is today.',

@@ -131,7 +131,7 @@ pub fn fork(
     let selected = selected.map(|reference| Ok(Remark::AlsoSelected(place(reference)?)));
     let character_book = lore(&ask)?.map(|(name, always)| {
         let is_own = decision.character_lore(always) == CharacterLore::Own;
-        CharacterBook { name, bytes: shared.filter(|_| is_own) }
+        CharacterBook { name, bytes: if is_own { shared } else { None } }
     });
     let context = SaveContext {
         character_book,

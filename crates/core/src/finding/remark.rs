@@ -128,7 +128,7 @@ pub enum Remark {
     FieldsFilled(usize),
     SnapshotOfAnotherBook(String),
     BookIsLive,
-    /// The page's copy of this book was not what its file holds.
+    /// The page's copy of this book was not what its file holds, or was made from something else.
     PageIsBehind(String),
     /// There was no book, as of this message.
     NoBookAsOf {
@@ -216,7 +216,7 @@ impl fmt::Display for Remark {
             Self::BookIsLive => out.write_str("the lorebook is as it is today, not as it was then"),
             Self::PageIsBehind(name) => write!(
                 out,
-                "this page had another copy of the lorebook {name:?} than its file holds; the fork has what the file holds"
+                "this page and the file did not hold the same version of the lorebook {name:?}: another tab or device may have changed it"
             ),
             Self::NoBookAsOf { here: true, .. } => {
                 out.write_str("there was no lorebook, as last seen at this message")

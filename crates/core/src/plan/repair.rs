@@ -314,10 +314,14 @@ pub fn restore<'a>(
     }
     // ST-Auto-Recap also lists the entries in the chat, and would write those that are gone back.
     let notes = metadata.get(notes::KEY).and_then(|notes| notes::reindexed(notes, &book.values));
-    let chat = notes.filter(|_| subject.chat.is_sound_to_fork()).map(|notes| {
-        let header = rewrite::header(subject.chat, &[(notes::KEY, Edit::Set(notes))]);
-        Rewrite { header: Some(header), ..Rewrite::default() }.of(subject.chat, None)
-    });
+    let chat = match notes {
+        Some(notes) if subject.chat.is_sound_to_fork() => {
+            let header = rewrite::header(subject.chat, &[(notes::KEY, Edit::Set(notes))]);
+            let rewrite = Rewrite { header: Some(header), ..Rewrite::default() };
+            Some(rewrite.of(subject.chat, None))
+        }
+        _ => None,
+    };
     let replaces = !matches!(subject.bound, BoundBook::Missing { .. });
     Ok(BookPlan { book: Some(book), replaces, chat, part: Some(*part), remarks })
 }

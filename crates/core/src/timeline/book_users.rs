@@ -65,7 +65,10 @@ impl<'a> BookUsers<'a> {
         let family = self.nodes[at].family;
         let shared = timeline.memories.iter().filter_map(|name| {
             let key = book_key(name);
-            let users = self.naming.get(&key).filter(|_| bound.as_ref() != Some(&key))?;
+            if bound.as_ref() == Some(&key) {
+                return None;
+            }
+            let users = self.naming.get(&key)?;
             let is_other = |other: &usize| *other != at && self.nodes[*other].family == family;
             let others: Vec<usize> = users.iter().copied().filter(is_other).collect();
             (!others.is_empty()).then(|| (name.clone(), others))

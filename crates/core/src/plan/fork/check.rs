@@ -214,7 +214,8 @@ impl Readiness<'_> {
             }
         };
         let Some(obstacle) = obstacle else { return };
-        match WithoutBook::of(&obstacle).filter(|_| policy.without_book) {
+        let why = if policy.without_book { WithoutBook::of(&obstacle) } else { None };
+        match why {
             Some(why) => self.omit_book(parent, moment, why),
             None => self.obstacles.push(obstacle),
         }
@@ -349,7 +350,7 @@ mod tests {
             let remarks = found.remarks.iter().map(ToString::to_string).collect::<Vec<_>>();
             (part.exactness, found.obstacles, remarks)
         };
-        let behind = "this page had another copy of the lorebook \"Lore\" than its file holds; the fork has what the file holds";
+        let behind = "this page and the file did not hold the same version of the lorebook \"Lore\": another tab or device may have changed it";
         assert_eq!(known(false), (Exactness::Exact, vec![], vec![]));
         assert_eq!(known(true), (Exactness::Snapshot(1), vec![], vec![behind.to_owned()]));
     }

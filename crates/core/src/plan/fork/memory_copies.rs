@@ -37,13 +37,15 @@ impl<'a> MemoryCopies<'a> {
         copies.add_bound(parent, request, moment, &lineage, is_recorded);
         for name in notes.map_or(Vec::new(), memory_books::books_in) {
             // A record of a message before the parent's own fork names the book of that time.
-            let own = lineage.own(&name).filter(|_| is_recorded).map(str::to_owned);
-            copies.add(name.clone(), own.unwrap_or(name), request, &lineage);
+            let own = if is_recorded { lineage.own(&name) } else { None };
+            let source = own.unwrap_or(name.as_str()).to_owned();
+            copies.add(name, source, request, &lineage);
         }
-        let is_last = request.message + 1 == parent.chat.len();
-        for (at, _) in copies.books.iter().filter(|_| !is_last) {
-            let source = copies.names.0[*at].source.clone();
-            copies.remarks.push(Remark::MemoriesAreLive(source));
+        if request.message + 1 < parent.chat.len() {
+            for (at, _) in &copies.books {
+                let source = copies.names.0[*at].source.clone();
+                copies.remarks.push(Remark::MemoriesAreLive(source));
+            }
         }
         copies
     }
@@ -60,7 +62,7 @@ impl<'a> MemoryCopies<'a> {
         let then = book_name_then(moment);
         let copy = then.is_some().then(|| request.book.clone());
         // Notes of then mean the book of then.
-        let today = parent.bound.name().filter(|_| then.is_none() || !is_recorded);
+        let today = if then.is_some() && is_recorded { None } else { parent.bound.name() };
         let names: Vec<String> = then.into_iter().chain(today.map(str::to_owned)).collect();
         if let Some(source) = names.first().cloned() {
             let root = lineage.root(&source);

@@ -124,11 +124,10 @@ pub fn plan<'a>(parent: BoundChat<'a>, request: &ForkRequest) -> Result<ForkPlan
             remarks,
         });
     };
-    let shared = request.character_book.as_ref().filter(|_| {
-        request.policy.leave_book.is_none() && matches!(moment.book, BookThen::None(_))
-    });
+    let has_none = request.policy.leave_book.is_none() && matches!(moment.book, BookThen::None(_));
+    let shared = if has_none { request.character_book.as_ref() } else { None };
     let own = shared.and_then(|book| copy_of_characters(parent, request, book));
-    let instead = shared.filter(|_| own.is_some()).map(|book| book.name.as_str());
+    let instead = own.as_ref().and(shared).map(|book| book.name.as_str());
     if own.is_some() {
         remarks.retain(|remark| !matches!(remark, Remark::NoBookAsOf { .. }));
     }

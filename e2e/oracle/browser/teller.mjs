@@ -698,7 +698,10 @@ export class Teller {
         const now = before && this.shelf.book(sight.book);
         // An edit that waited for its save may have been merged with another device's.
         const isPending = sight.file && !isSameBook(contents.get(sight.file), contents.get(sight.now.book));
-        const saved = [before, contents.get(sight.now.book), ...(isPending ? [await heldBook(page, sight.book)] : [])];
+        // So may one that waited in the tab where nobody forked.
+        const tabs = [...(isPending ? [page] : []), ...[this.page, this.other].filter((tab) => tab && tab !== page)];
+        const held = before ? await Promise.all(tabs.map((tab) => heldBook(tab, sight.book))) : [];
+        const saved = [before, contents.get(sight.now.book), ...held];
         if (before && !saved.some((text) => text === now || (text && now && isSameBook(text, now)))) {
             this.#false(`CHANGED: the fork changed the lorebook of the parent, “${sight.book}”`);
         }

@@ -1,7 +1,7 @@
 // Writes docs/compatibility.md from the results of the last runs in target/compatibility.
 //
 //   .ci/check-versions
-//   FORKLORE_NEIGHBOURS=/folder/of/unpacked/extensions node --test e2e/neighbours/
+//   FORKLORE_NEIGHBOURS=/folder/of/unpacked/extensions node --test e2e/neighbours/*.test.mjs
 //   node e2e/compatibility.mjs
 
 import fs from 'node:fs';

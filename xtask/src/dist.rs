@@ -117,8 +117,6 @@ pub(crate) fn run(args: &DistArgs) -> Result<()> {
         make_executable(&place)?;
         write_json(&package, package_json(system), args)?;
         fs::copy("LICENSE", package.join("LICENSE"))?;
-        let name = format!("forklore-{VERSION}-{}", system.target);
-        writeln!(sums, "{:x}  {name}/{}", Sha256::digest(&bytes), system.program())?;
         println!("{}: {} KB", system.target, bytes.len() / 1000);
     }
     let main = folder.join("forklore");

@@ -64,6 +64,10 @@ fn one_version_everywhere() {
     let changes = read("CHANGELOG.md");
     let newest = changes.lines().find(|line| line.starts_with("## [")).unwrap();
     assert_eq!(newest, format!("## [{version}]"));
+    for file in ["compose.yaml", "docs/systems/docker.md"] {
+        let image = format!("image: ghcr.io/forklore/forklore:{version}\n");
+        assert!(read(file).contains(&image), "{file}");
+    }
 }
 
 /// How many modules and tests a document names.

@@ -11,7 +11,7 @@ use forklore_tavern::disk::RealDisk;
 use forklore_tavern::folder::layout::UserFolders;
 use forklore_tavern::folder::library::{ChatFile, Library};
 use forklore_tavern::locate::root::find_root;
-use forklore_tavern::locate::users::Users;
+use forklore_tavern::locate::users::{Needs, Users};
 
 use crate::{environment, help};
 
@@ -64,7 +64,7 @@ fn complete_name(current: &OsStr) -> Vec<CompletionCandidate> {
 fn library() -> Option<Library> {
     let found = find_root(&RealDisk, &environment()).ok()?;
     let users = Users::find(&RealDisk, &found.root).ok()?;
-    let user = users.choose(found.handle.as_deref()).ok()?;
-    let folders = UserFolders::new(&found.root, &user.handle).ok()?;
+    let handle = users.choose(found.handle.as_deref(), Needs::Folder).ok()?;
+    let folders = UserFolders::new(&found.root, &handle).ok()?;
     Some(Library::list(&RealDisk, &folders))
 }

@@ -107,19 +107,19 @@ impl CommandError {
         parts.join(": ")
     }
 
-    pub(crate) fn to_json(&self) -> Json {
+    pub(crate) fn to_json(&self, ui: &Ui<'_>) -> Json {
         Json::object([
             ("code", Json::from(self.coded.code)),
             ("values", Json::from(self.coded.values.clone())),
             ("message", Json::from(self.message.as_str())),
             ("causes", json::texts(&self.causes)),
-            ("hints", json::texts(self.hints())),
+            ("hints", json::texts(self.hints().map(|hint| ui.pasteable(hint)))),
         ])
     }
 
     /// Reports the error as the outcome of `command` and returns the exit code.
     pub(crate) fn finish(&self, ui: &mut Ui<'_>, command: &str) -> Exit {
-        ui.answer(&json::answer(command, [("error", self.to_json())]));
+        ui.answer(&json::answer(command, [("error", self.to_json(ui))]));
         self.report(ui);
         Exit::Failed
     }
@@ -161,14 +161,28 @@ impl From<ChooseError> for CommandError {
     fn from(error: ChooseError) -> Self {
         let hint = match &error {
             ChooseError::Nobody => {
-                "Is this SillyTavern's data folder? Choose another with --data DIR."
+                "Is this SillyTavern's data folder? Choose another with --data DIR.".to_owned()
             }
+            ChooseError::FolderGone { handle } => folder_gone_hint(handle),
             ChooseError::Unknown { .. } | ChooseError::Several { .. } => {
-                "Choose one with --user HANDLE."
+                "Choose one with --user HANDLE.".to_owned()
             }
         };
-        Self::of(&error).hinted(hint)
+        let gone = match &error {
+            ChooseError::Several { gone, .. } => gone.as_slice(),
+            _ => &[],
+        };
+        let gone = gone
+            .iter()
+            .map(|handle| format!("The folder of {handle} is gone; {}", folder_gone_hint(handle)));
+        gone.fold(Self::of(&error).hinted(hint), Self::hinted)
     }
+}
+
+/// How to bring back what was recorded of a user whose folder is gone.
+pub(crate) fn folder_gone_hint(handle: &str) -> String {
+    let user = quoted(handle);
+    format!("`forklore --user {user} rescue --all` brings back what was recorded.")
 }
 
 impl From<EscapesDataRoot> for CommandError {

@@ -101,7 +101,8 @@ pub fn run(
         .and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, command_path(&matches))));
     let exit = match cli {
         Ok((cli, command)) => {
-            ui.configure(cli.color, cli.json, cli.global_options());
+            ui.configure(cli.color, cli.json, cli.folder_options());
+            ui.set_user(cli.user.as_deref());
             match commands::run(ui, context, &cli) {
                 Ok(exit) => exit,
                 Err(error) => error.finish(ui, &command),

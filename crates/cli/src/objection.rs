@@ -58,6 +58,10 @@ pub(crate) enum Objection {
     #[error("{0:?} exited with {1}; nothing was changed")]
     EditorFailed(String, String),
 
+    #[error("the data folder `{}` itself is missing", .0.display())]
+    DataFolderGone(PathBuf),
+    #[error("the history has nothing of a machine {wanted:?}, only of: {}", machines.join(", "))]
+    UnknownMachine { wanted: String, machines: Vec<String> },
     #[error("number {0} is not in the list")]
     NotInTheList(u64),
     #[error("there is nothing to undo")]
@@ -115,6 +119,12 @@ diagnostics!(Objection {
     Self::NoEditor => ("no-editor"),
     Self::NotEdited { error, .. } => ("not-edited", kind: kind(error)),
     Self::EditorFailed(editor, _) => ("editor-failed", editor: editor.as_str()),
+    Self::DataFolderGone(path) => ("data-folder-gone", path: shown(path)),
+    Self::UnknownMachine { wanted, machines } => (
+        "unknown-machine",
+        wanted: wanted.as_str(),
+        machines: machines.clone(),
+    ),
     Self::NotInTheList(number) => ("not-in-the-list", number: *number),
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use crate::args::Color;
 use crate::exit::Exit;
 use crate::json::Json;
-use crate::text::{Line, Style, sanitize};
+use crate::text::{Line, Style, quoted, sanitize};
 
 /// Which streams are terminals, and what the terminal can do.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,10 +37,17 @@ pub struct Ui<'a> {
     json: bool,
     /// The first write that failed.
     write_error: Option<io::Error>,
-    /// The global options as typed, repeated in every command that is printed as a hint.
-    global_options: String,
+    /// The folders that were named, repeated in every command that is printed as a hint.
+    folder_options: String,
+    /// The user that such a command has to name.
+    user: Option<String>,
     /// The time zone for displayed times.
     zone: TimeZone,
+}
+
+/// Whether a command, of which this is the rest of the line, names its user.
+fn names_user(rest: &str) -> bool {
+    rest.split('`').next().is_some_and(|command| command.contains("--user "))
 }
 
 impl<'a> Ui<'a> {
@@ -52,7 +59,8 @@ impl<'a> Ui<'a> {
             terminal,
             json: false,
             write_error: None,
-            global_options: String::new(),
+            folder_options: String::new(),
+            user: None,
             zone: TimeZone::UTC,
         }
     }
@@ -73,14 +81,19 @@ impl<'a> Ui<'a> {
         &self.zone
     }
 
-    pub(crate) fn configure(&mut self, color: Color, json: bool, global_options: String) {
+    pub(crate) fn configure(&mut self, color: Color, json: bool, folder_options: String) {
         self.json = json;
-        self.global_options = global_options;
+        self.folder_options = folder_options;
         match color {
             Color::Auto => {}
             Color::Always => self.terminal.color = true,
             Color::Never => self.terminal.color = false,
         }
+    }
+
+    /// The user whose files are being talked about, if a command has to name one.
+    pub(crate) fn set_user(&mut self, user: Option<&str>) {
+        self.user = user.map(str::to_owned);
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -136,14 +149,27 @@ impl<'a> Ui<'a> {
         self.remember_failure(written);
     }
 
-    /// Renders a line, adding the global options to every command in it so that it can be pasted.
     fn render(&self, line: Line, color: bool) -> String {
-        let text = line.render(color);
-        match self.global_options.is_empty() {
-            true => text,
-            false => text
-                .replace("`forklore ", &format!("`forklore {} ", sanitize(&self.global_options))),
+        self.pasteable(&line.render(color))
+    }
+
+    /// Adds the folders and the user to every command in a text, so that it can be pasted. A
+    /// command that names its user keeps that one.
+    pub(crate) fn pasteable(&self, text: &str) -> String {
+        const COMMAND: &str = "`forklore ";
+        let mut parts = text.split(COMMAND);
+        let mut whole = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            whole += COMMAND;
+            if !self.folder_options.is_empty() {
+                whole += &format!("{} ", sanitize(&self.folder_options));
+            }
+            if let Some(user) = self.user.as_deref().filter(|_| !names_user(part)) {
+                whole += &format!("--user {} ", sanitize(&quoted(user)));
+            }
+            whole += part;
         }
+        whole
     }
 
     /// A closed pipe means that the reader has seen enough. The first other error is remembered and

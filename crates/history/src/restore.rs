@@ -304,6 +304,10 @@ impl RestoreRequest<'_, '_> {
 
     /// Losses that are settled once this version exists again beside the damaged file.
     fn settled_losses(&self, history: &History<'_>) -> Result<Vec<Loss>, RestoreError> {
+        // What is reported on another machine is settled there.
+        if self.lineage.machine != history.machine() {
+            return Ok(Vec::new());
+        }
         let mut losses = history.losses_of(self.lineage)?;
         losses.retain(|loss| self.version.version.count >= loss.good.version.count);
         Ok(losses)

@@ -120,7 +120,7 @@ impl Default for Scene {
     }
 }
 
-fn read_tree(folder: &Path) -> Tree {
+pub fn read_tree(folder: &Path) -> Tree {
     let mut tree = Tree::new();
     let Ok(entries) = fs::read_dir(folder) else { return tree };
     for entry in entries {

@@ -169,6 +169,10 @@ pub struct RescueArgs {
     #[arg(long, conflicts_with = "what")]
     pub all: bool,
 
+    /// Bring back what another machine recorded, after `history pull` or `unbundle`
+    #[arg(long, value_name = "MACHINE")]
+    pub from: Option<String>,
+
     /// Only what was lost at or after this time: yesterday, "yesterday 21:00", 2026-11-15, 12h
     #[arg(long, value_name = "TIME", value_parser = TypedTime::parse)]
     pub since: Option<TypedTime>,

@@ -50,20 +50,19 @@ pub struct Cli {
 }
 
 impl Cli {
-    /// The global options, as they would be typed before the command.
-    pub(crate) fn global_options(&self) -> String {
+    /// The folders that were named, as they would be typed before a command.
+    pub(crate) fn folder_options(&self) -> String {
         let folder = |folder: &Option<PathBuf>| {
             let folder = folder.as_ref()?;
             // Absolute, because the command may be pasted in another folder.
             let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
             Some(quoted(&whole.to_string_lossy()))
         };
-        let global_options = [
+        let options = [
             folder(&self.data).map(|data| format!("--data {data}")),
-            self.user.as_deref().map(|user| format!("--user {}", quoted(user))),
             folder(&self.history).map(|history| format!("--history {history}")),
         ];
-        global_options.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        options.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -10,9 +10,6 @@ mod setup;
 mod shared;
 pub(crate) mod tidy;
 
-use forklore_tavern::folder::layout::UserFolders;
-use forklore_tavern::locate::root::find_root;
-use forklore_tavern::locate::users::Users;
 use forklore_tavern::work::tavern::Tavern;
 
 use crate::Context;
@@ -22,6 +19,7 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 
 pub(crate) use shared::histories::{Histories, HistoryPast};
+use shared::place::Place;
 
 pub(crate) type Outcome = Result<Exit, CommandError>;
 
@@ -43,13 +41,18 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
     if let Command::Record(RecordArgs { all_users: true })
     | Command::Watch(WatchArgs { all_users: true, .. }) = &cli.command
     {
-        return keep::for_all(ui, context, cli, &histories);
+        return keep::for_all(ui, &context, cli, &histories);
     }
-    let tavern = open(context, cli)?;
+    let place = Place::find(&context, cli, &histories)?;
+    let handle = place.user(cli)?;
+    if place.has_several_users() {
+        ui.set_user(Some(&handle));
+    }
+    let tavern = place.tavern(&context, &handle)?;
     let pasts = HistoryPast::new(&tavern, &histories);
     let tavern = Tavern { pasts: Some(&pasts), ..tavern };
     match &cli.command {
-        Command::Status => look::status::run(ui, &tavern, &histories),
+        Command::Status => look::status::run(ui, &tavern, &histories, &place.users),
         Command::Tree(args) => look::tree::run(ui, &tavern, args),
         Command::Check(args) => look::check::run(ui, &tavern, args),
         Command::Checkpoint(args) => fork::checkpoint::run(ui, &tavern, args),
@@ -78,16 +81,4 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
         | Command::Run(_)
         | Command::Service(_) => Ok(Exit::Fine),
     }
-}
-
-/// Finds the data folder and the user.
-fn open<'a>(context: Context<'a>, cli: &Cli) -> Result<Tavern<'a>, CommandError> {
-    let Context { disk, clock, environment, editor: _ } = context;
-    let environment = environment.given(cli.data.as_deref());
-    let found = find_root(disk, &environment)?;
-    let users = Users::find(disk, &found.root)?;
-    let wanted = cli.user.as_deref().or(found.handle.as_deref());
-    let user = users.choose(wanted)?;
-    let folders = UserFolders::new(&found.root, &user.handle)?;
-    Ok(Tavern { disk, clock, folders, pasts: None })
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::stage::{Stage, book, chat, printed};
 
 /// The commands in some output, ready to paste.
-fn hints(said: &str) -> Vec<String> {
+pub(crate) fn hints(said: &str) -> Vec<String> {
     let mut hints = Vec::new();
     let mut rest = said;
     while let Some(start) = rest.find("`forklore ") {

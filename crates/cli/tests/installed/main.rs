@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper outside a test function is still a test")]
 
 mod bundles;
+mod disasters;
 mod hints;
 mod output;
 mod running;

@@ -52,6 +52,22 @@ impl Vanished {
             },
             _ => format!("{} are gone", listed(&self.kinds())),
         };
+        match self.amounts() {
+            amounts if amounts.is_empty() => what,
+            amounts => format!("{what}, with {amounts}"),
+        }
+    }
+
+    /// The same as a list: `14 chats, 4 lorebooks and the settings (412 messages and 20 entries)`.
+    pub fn list(&self) -> String {
+        let kinds = listed(&self.kinds());
+        match self.amounts() {
+            amounts if amounts.is_empty() => kinds,
+            amounts => format!("{kinds} ({amounts})"),
+        }
+    }
+
+    fn amounts(&self) -> String {
         let sum = |kind: FileKind| -> u64 {
             let of_kind = self.files.iter().filter(|file| file.kind == kind);
             of_kind.filter_map(|file| file.tip.version.count).sum()
@@ -60,11 +76,7 @@ impl Vanished {
             counted(sum(FileKind::Chat), "message", "messages"),
             counted(sum(FileKind::Book), "entry", "entries"),
         ];
-        let amounts: Vec<String> = amounts.into_iter().flatten().collect();
-        match amounts.is_empty() {
-            true => what,
-            false => format!("{what}, with {}", amounts.join(" and ")),
-        }
+        amounts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
     }
 
     /// The character that all of these chats belong to, if there is one.
@@ -122,11 +134,6 @@ pub fn missing<'h>(
     folders: &UserFolders,
 ) -> Result<Vec<&'h Lineage>> {
     let home = home(folders);
-    // If the whole folder is missing, perhaps its disk is not mounted; nothing counts as deleted
-    // then.
-    if !matches!(disk.stat(&home), Ok(Some(_))) {
-        return Ok(Vec::new());
-    }
     let own = history.lineages().own(history.machine()).filter(|lineage| !lineage.is_deleted());
     // A file whose stat fails is not known to be gone.
     let is_gone =
@@ -159,6 +166,14 @@ pub fn missing<'h>(
 }
 
 impl History<'_> {
+    /// Everything that this machine knows to exist, as if it had all gone at once. `None` if there
+    /// is nothing.
+    pub fn all_as_gone(&self) -> Option<Vanished> {
+        let own = self.lineages().own(self.machine()).filter(|lineage| !lineage.is_deleted());
+        let files: Vec<Lineage> = own.cloned().collect();
+        (!files.is_empty()).then_some(Vanished { files, noticed: None })
+    }
+
     /// Deleted files that look like a loss, newest first: those in `missing`, and those that were
     /// recently recorded as deleted, have not come back and were not dismissed. `is_there` says
     /// whether a file of that name exists.

@@ -236,10 +236,15 @@ impl<'d> Recorder<'_, 'd> {
         let compared = self.compare(kind, &Tracked::default(), bytes)?;
         let mut summary = describe(&self.writing, kind, None, &compared)?;
         let (number, file) = (from.version.number, from.version.file.label());
-        summary.words = format!("started as version {number} of {file}");
+        let from_machine = from.version.lineage.split('/').next().unwrap_or_default();
+        let is_own = from_machine == machine;
+        let whose = if is_own { String::new() } else { format!("{from_machine}:") };
+        summary.words = format!("started as version {number} of {whose}{file}");
         let reference = self.new_reference(kind, name);
         let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
-        self.add(&reference, Some(&before), change, summary, compared.tree).map(Some)
+        // What a machine sends consists of its own versions only.
+        let before = is_own.then_some(&before);
+        self.add(&reference, before, change, summary, compared.tree).map(Some)
     }
 
     /// Marks a loss as settled, so that it is not reported again.

@@ -218,6 +218,10 @@ impl<'d> Store<'d> {
         self.refs.extend(recording.refs);
     }
 
+    pub fn disk(&self) -> &'d dyn Disk {
+        self.disk
+    }
+
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -4,9 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use forklore_tavern::disk::Disk;
+use forklore_tavern::disk::data_root::is_name;
 
 use crate::error::{Doing, Result};
 use crate::store::files::Files as _;
+use crate::store::layout::Layout;
 
 const IGNORE: &[u8] = b"# Histories of Forklore: not part of what lies around them.\n*\n";
 
@@ -23,6 +25,17 @@ pub fn folder(root: &Path, chosen: Option<&Path>) -> PathBuf {
 /// The repository of one user.
 pub fn repository(folder: &Path, handle: &str) -> PathBuf {
     folder.join(format!("{handle}.git"))
+}
+
+/// The users that have a repository in the folder.
+pub fn handles(disk: &dyn Disk, folder: &Path) -> Vec<String> {
+    let names = disk.list(folder).unwrap_or_default();
+    let handles = names.iter().filter_map(|name| name.to_str()?.strip_suffix(".git"));
+    let handles = handles.filter(|handle| is_name(handle) && !handle.starts_with('.'));
+    let is_there = |handle: &&str| {
+        Layout::new(repository(folder, handle)).exists(disk).is_ok_and(|is_there| is_there)
+    };
+    handles.filter(is_there).map(str::to_owned).collect()
 }
 
 /// Locked by the process that watches one user's files.

@@ -21,6 +21,20 @@ pub struct User {
     pub recorded: bool,
     /// Whether the user has a folder with chats or books.
     pub has_folder: bool,
+    /// Whether versions of the user's files were recorded, as far as [`Users::add_recorded`] was
+    /// told.
+    pub has_history: bool,
+}
+
+/// What has to be there of a user for a command to work on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The user's folder.
+    Folder,
+    /// The folder, or a history of it.
+    FolderOrHistory,
+    /// Nothing: if there is no user yet, there is one now.
+    Nothing,
 }
 
 /// All users found, sorted by handle.
@@ -44,10 +58,13 @@ pub struct UsersError {
 pub enum ChooseError {
     #[error("there is no user with chats or lorebooks")]
     Nobody,
+    #[error("the folder of {handle} is gone; only its history is left")]
+    FolderGone { handle: String },
     #[error("there is no user {wanted:?}, only: {}", handles.join(", "))]
     Unknown { wanted: String, handles: Vec<String> },
+    /// Of some, only a history may be left.
     #[error("there are several users: {}", handles.join(", "))]
-    Several { handles: Vec<String> },
+    Several { handles: Vec<String>, gone: Vec<String> },
 }
 
 impl Users {
@@ -66,7 +83,9 @@ impl Users {
                     // A record that names a path elsewhere belongs to no user.
                     Err(_) => continue,
                 };
-                users.insert(handle.clone(), User { handle, recorded: true, has_folder });
+                let user =
+                    User { handle: handle.clone(), recorded: true, has_folder, has_history: false };
+                users.insert(handle, user);
             }
             for name in disk.list(root)? {
                 let folder = root.join(&name);
@@ -80,7 +99,12 @@ impl Users {
                 }
                 if looks_like_user(disk, &data_root, &folder, &mut unread) {
                     let handle = handle.to_owned();
-                    let user = User { handle: handle.clone(), recorded: false, has_folder: true };
+                    let user = User {
+                        handle: handle.clone(),
+                        recorded: false,
+                        has_folder: true,
+                        has_history: false,
+                    };
                     users.insert(handle, user);
                 }
             }
@@ -88,21 +112,52 @@ impl Users {
         }
     }
 
-    /// Returns the user called `wanted`, or the only one if none is wanted.
-    pub fn choose(&self, wanted: Option<&str>) -> Result<&User, ChooseError> {
-        let present: Vec<_> = self.users.iter().filter(|user| user.has_folder).collect();
-        let handles = || present.iter().map(|user| user.handle.clone()).collect();
-        match (wanted, &present[..]) {
-            (_, []) => Err(ChooseError::Nobody),
-            (Some(wanted), _) => {
-                let found = present.iter().find(|user| user.handle == wanted).copied();
-                found.ok_or_else(|| ChooseError::Unknown {
-                    wanted: wanted.to_owned(),
-                    handles: handles(),
-                })
+    /// Adds the users of whom a history is kept: they are users even if their folder is gone.
+    pub fn add_recorded(&mut self, handles: impl IntoIterator<Item = String>) {
+        for handle in handles {
+            match self.users.binary_search_by(|user| user.handle.cmp(&handle)) {
+                Ok(at) => self.users[at].has_history = true,
+                Err(at) => self.users.insert(
+                    at,
+                    User { handle, recorded: false, has_folder: false, has_history: true },
+                ),
             }
-            (None, [only]) => Ok(only),
-            (None, _) => Err(ChooseError::Several { handles: handles() }),
+        }
+    }
+
+    /// Users with a history and without a folder.
+    pub fn without_folder(&self) -> impl Iterator<Item = &User> {
+        self.users.iter().filter(|user| user.has_history && !user.has_folder)
+    }
+
+    /// Returns the user called `wanted`, or the only one if none is wanted.
+    pub fn choose(&self, wanted: Option<&str>, needs: Needs) -> Result<String, ChooseError> {
+        let is_there = |user: &&User| user.has_folder || needs != Needs::Folder && user.has_history;
+        let present: Vec<&str> =
+            self.users.iter().filter(is_there).map(|user| &*user.handle).collect();
+        let gone: Vec<&str> = self.without_folder().map(|user| &*user.handle).collect();
+        let handles = |handles: &[&str]| handles.iter().map(|&handle| handle.into()).collect();
+        match (wanted, &present[..], &gone[..]) {
+            (Some(wanted), _, _) if present.contains(&wanted) => Ok(wanted.to_owned()),
+            (Some(wanted), _, _) if gone.contains(&wanted) => {
+                Err(ChooseError::FolderGone { handle: wanted.to_owned() })
+            }
+            (None, [only], _) => Ok((*only).to_owned()),
+            (wanted, [], _) if needs == Needs::Nothing => {
+                Ok(wanted.unwrap_or(DEFAULT_USER).to_owned())
+            }
+            (None, [], [only]) => Err(ChooseError::FolderGone { handle: (*only).to_owned() }),
+            (_, [], []) => Err(ChooseError::Nobody),
+            (Some(wanted), _, _) => {
+                let handles = handles(if present.is_empty() { &gone } else { &present });
+                Err(ChooseError::Unknown { wanted: wanted.to_owned(), handles })
+            }
+            (None, [], _) => {
+                Err(ChooseError::Several { handles: handles(&gone), gone: handles(&gone) })
+            }
+            (None, _, _) => {
+                Err(ChooseError::Several { handles: handles(&present), gone: handles(&gone) })
+            }
         }
     }
 }
@@ -180,12 +235,13 @@ forklore_core::diagnostics!(UsersError {
 
 forklore_core::diagnostics!(ChooseError {
     Self::Nobody => ("no-user"),
+    Self::FolderGone { handle } => ("folder-gone", user: handle.as_str()),
     Self::Unknown { wanted, handles } => (
         "unknown-user",
         wanted: wanted.as_str(),
         handles: handles.clone(),
     ),
-    Self::Several { handles } => ("several-users", handles: handles.clone()),
+    Self::Several { handles, .. } => ("several-users", handles: handles.clone()),
 });
 
 #[cfg(test)]
@@ -263,7 +319,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("default-user/chats")).unwrap();
         let found = Users::find(&RealDisk, root.path()).unwrap();
-        assert_eq!(found.choose(None).unwrap().handle, DEFAULT_USER);
+        assert_eq!(found.choose(None, Needs::Folder).unwrap(), DEFAULT_USER);
     }
 
     #[cfg(unix)]
@@ -281,8 +337,34 @@ mod tests {
     fn check_choice(folders: &[&str], wanted: Option<&str>, expected: Result<&str, ChooseError>) {
         let root = root(folders, &[&record("ghost")]);
         let users = Users::find(&RealDisk, root.path()).unwrap();
-        let chosen = users.choose(wanted).map(|user| &*user.handle);
-        assert_eq!(chosen, expected);
+        let chosen = users.choose(wanted, Needs::Folder);
+        assert_eq!(chosen, expected.map(str::to_owned));
+    }
+
+    #[test]
+    fn whoever_has_a_history_is_a_user() {
+        let root = root(&["a/chats"], &[]);
+        let mut users = Users::find(&RealDisk, root.path()).unwrap();
+        users.add_recorded(["a".to_owned(), "b".to_owned()]);
+        let gone = || ChooseError::FolderGone { handle: "b".to_owned() };
+        let several = || ChooseError::Several {
+            handles: vec!["a".to_owned(), "b".to_owned()],
+            gone: vec!["b".to_owned()],
+        };
+        let read = Needs::FolderOrHistory;
+        assert_eq!(users.choose(Some("b"), read), Ok("b".to_owned()));
+        assert_eq!(users.choose(Some("b"), Needs::Folder), Err(gone()));
+        assert_eq!(users.choose(None, Needs::Folder), Ok("a".to_owned()));
+        // Whose past is meant is not guessed.
+        assert_eq!(users.choose(None, read), Err(several()));
+
+        let mut nobody = Users::default();
+        assert_eq!(nobody.choose(None, read), Err(ChooseError::Nobody));
+        assert_eq!(nobody.choose(None, Needs::Nothing), Ok(DEFAULT_USER.to_owned()));
+        assert_eq!(nobody.choose(Some("x"), Needs::Nothing), Ok("x".to_owned()));
+        nobody.add_recorded(["b".to_owned()]);
+        assert_eq!(nobody.choose(None, read), Ok("b".to_owned()));
+        assert_eq!(nobody.choose(None, Needs::Folder), Err(gone()));
     }
 
     #[test]
@@ -291,7 +373,7 @@ mod tests {
         let two = &["a/chats", "b/chats"];
         check_choice(&["a/chats"], None, Ok("a"));
         check_choice(two, Some("b"), Ok("b"));
-        check_choice(two, None, Err(ChooseError::Several { handles: both() }));
+        check_choice(two, None, Err(ChooseError::Several { handles: both(), gone: Vec::new() }));
         for wanted in ["c", "ghost"] {
             let unknown = ChooseError::Unknown { wanted: wanted.into(), handles: both() };
             check_choice(two, Some(wanted), Err(unknown));

@@ -229,7 +229,7 @@ mod tests {
     fn marks_headings_and_nonsense_are_refused() {
         let one = conflict("order", 1_i64.into(), 2_i64.into());
         let sheet = Sheet::of(&[&one]);
-        let refused = |text: &str| sheet.parse(text).unwrap_err().to_json().stringify();
+        let refused = |text: &str| sheet.parse(text).unwrap_err().to_line().into_bytes();
         let says = |text: &str, words: &str| {
             let refused = String::from_utf8(refused(text)).unwrap();
             assert!(refused.contains(words), "{refused}");

@@ -2,11 +2,13 @@
 
 use forklore_history::exchange::join::Joined;
 use forklore_history::exchange::remote::{self, Git};
+use forklore_history::version::history::History;
 use forklore_tavern::work::tavern::Tavern;
 
 use super::push::say_ours_differ;
 use super::{Histories, Outcome};
 use crate::args::PullArgs;
+use crate::commands::shared::gone;
 use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, count};
@@ -20,11 +22,17 @@ pub(super) fn run(
 ) -> Outcome {
     let mut history = histories.open(tavern)?;
     let joined = remote::pull(&mut history, &Git::default(), &args.remote)?;
-    Ok(say(ui, "history pull", &joined))
+    Ok(say(ui, tavern, &history, "history pull", &joined))
 }
 
 /// Reports what was received and returns the exit code.
-pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Exit {
+pub(super) fn say(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    history: &History<'_>,
+    command: &'static str,
+    joined: &Joined,
+) -> Exit {
     for (machine, received) in &joined.machines {
         let versions = count(received.versions, "version", "versions");
         let files = count(received.files, "file", "files");
@@ -43,6 +51,9 @@ pub(super) fn say(ui: &mut Ui<'_>, command: &'static str, joined: &Joined) -> Ex
     }
     if joined.machines.is_empty() {
         ui.say("Nothing new.");
+    }
+    for (machine, files) in gone::not_here(tavern, history) {
+        ui.say(Line::new().dim(gone::not_here_hint(&machine, files)));
     }
     if joined.ours_differ > 0 {
         say_ours_differ(ui, joined.ours_differ);

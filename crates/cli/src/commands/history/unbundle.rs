@@ -26,7 +26,7 @@ pub(super) fn run(
     let whole = whole.map_err(cannot)?;
     let mut history = histories.open(tavern)?;
     let joined = bundle::import(&mut history, &whole).map_err(|error| cannot(error.into()))?;
-    Ok(pull::say(ui, "history unbundle", &joined))
+    Ok(pull::say(ui, tavern, &history, "history unbundle", &joined))
 }
 
 fn piped(ui: &mut Ui<'_>) -> Result<Vec<u8>, CommandError> {

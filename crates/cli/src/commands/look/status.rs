@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use forklore_core::plan::cleanup::cleanup;
 use forklore_core::timeline::family::{Home, TimelineKind};
+use forklore_tavern::folder::library::Library;
+use forklore_tavern::locate::users::Users;
 use forklore_tavern::work::tavern::Tavern;
 use forklore_tavern::work::verify::Verified;
 
 use super::timelines::{timelines, unread};
+use crate::commands::shared::gone::{self, GoneUser};
 use crate::commands::shared::standing::HistoryStatus;
 use crate::commands::{Histories, Outcome};
 use crate::error::{CommandError, data_folder};
@@ -19,7 +22,17 @@ use crate::ui::Ui;
 /// More lines than this do not fit on one screen.
 const MAX_LINES: usize = 12;
 
-pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
+pub(crate) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    users: &Users,
+) -> Outcome {
+    let gone_users = gone::users(tavern, histories, users);
+    for gone in &gone_users {
+        ui.say(Line::new().add(Style::Bad, "! ").plain(sentence(&gone.text)));
+        ui.say(Line::new().dim(gone.hint()));
+    }
     let library = tavern.library();
     let (verified, references, ours) = {
         let progress = ui.progress(library.chats.len(), "Reading");
@@ -35,6 +48,44 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     };
     let history = HistoryStatus::of(tavern, histories, ui.zone());
 
+    let is_gone = gone::is_folder_gone(tavern);
+    if !is_gone {
+        say_counts(ui, tavern, &library, &verified, [made_by_us, unused]);
+    }
+    if let Some(line) = history.line() {
+        ui.say(line);
+    }
+    if !is_gone {
+        ui.say("");
+        say_problems(ui, &verified, interrupted.as_deref(), &history, plan.remove.len());
+    }
+    if let Some(why) = unchecked {
+        ui.say(
+            Line::new().dim(format!("Could not tell whether the last change was completed: {why}")),
+        );
+    }
+    let books = [made_by_us, unused, plan.remove.len()];
+    let answer = answer(tavern, &verified, &library, books, interrupted.as_deref(), &history);
+    ui.answer(&with_gone_users(answer, &gone_users));
+    let is_lost = !history.problems().is_empty() || !gone_users.is_empty();
+    Ok(Exit::found_if(verified.problems() > 0 || interrupted.is_some() || is_lost))
+}
+
+/// The text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).chain(['.']).collect()
+}
+
+/// How much there is of everything.
+fn say_counts(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    library: &Library,
+    verified: &Verified,
+    [made_by_us, unused]: [usize; 2],
+) {
     let of = |kind: TimelineKind| verified.checked.iter().filter(|c| c.node.kind == kind).count();
     let families: BTreeSet<usize> = verified.checked.iter().map(|c| c.node.family).collect();
     let characters: BTreeSet<&Home> = library
@@ -43,7 +94,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         .map(|chat| &chat.home)
         .filter(|home| matches!(home, Home::Character(_)))
         .collect();
-
     ui.say(
         Line::new()
             .bold("Stories of ")
@@ -71,20 +121,19 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         "  {}, {made_by_us} made by Forklore, {unused} unused",
         count(library.books.len(), "lorebook", "lorebooks"),
     ));
-    if let Some(line) = history.line() {
-        ui.say(line);
+}
+
+fn with_gone_users(mut answer: Json, gone_users: &[GoneUser]) -> Json {
+    let gone = gone_users.iter().map(|gone| {
+        Json::object([
+            ("user", Json::from(gone.handle.as_str())),
+            ("text", Json::from(gone.text.as_str())),
+        ])
+    });
+    if let Some(object) = answer.as_object_mut() {
+        object.insert("gone_users", Json::Array(gone.collect()));
     }
-    ui.say("");
-    say_problems(ui, &verified, interrupted.as_deref(), &history, plan.remove.len());
-    if let Some(why) = unchecked {
-        ui.say(
-            Line::new().dim(format!("Could not tell whether the last change was completed: {why}")),
-        );
-    }
-    let books = [made_by_us, unused, plan.remove.len()];
-    ui.answer(&answer(tavern, &verified, &library, books, interrupted.as_deref(), &history));
-    let is_lost = !history.problems().is_empty();
-    Ok(Exit::found_if(verified.problems() > 0 || interrupted.is_some() || is_lost))
+    answer
 }
 
 fn say_problems(
@@ -197,7 +246,7 @@ fn interrupted(tavern: &Tavern<'_>) -> Result<Option<String>, String> {
 fn answer(
     tavern: &Tavern<'_>,
     verified: &Verified,
-    library: &forklore_tavern::folder::library::Library,
+    library: &Library,
     [made_by_us, unused, to_clean]: [usize; 3],
     interrupted: Option<&str>,
     history: &HistoryStatus,

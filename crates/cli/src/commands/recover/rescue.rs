@@ -2,6 +2,7 @@
 //! files.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use forklore_core::sillytavern::names::folded;
@@ -26,7 +27,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::objection::Objection;
-use crate::text::{Line, Style, count};
+use crate::text::{Line, Style, count, quoted};
 use crate::ui::Ui;
 use crate::when;
 
@@ -58,6 +59,10 @@ pub(crate) fn run(
     // Record first, so that recent losses are listed and the current files are saved before
     // anything changes.
     match record::record(ui, tavern, histories) {
+        _ if gone::is_folder_gone(tavern) => {
+            let home = shown_home(tavern);
+            ui.say(Line::new().add(Style::Bad, "! ").plain(format!("The folder {home} is gone.")));
+        }
         Ok((scan, _)) => record::say_unread(ui, &scan),
         Err(error) => ui.note(Line::new().add(Style::Note, "  - ").plain(format!(
             "only listing what was recorded earlier, because nothing can be recorded now: {}",
@@ -65,35 +70,93 @@ pub(crate) fn run(
         ))),
     }
     let history = histories.open_existing(tavern)?;
+    let from = from_machine(&history, args)?;
     let found = match args.as_of {
         Some(then) => {
-            find_changed_since(tavern, &history, then.resolve(tavern.clock.now(), ui.zone()))?
+            let then = then.resolve(tavern.clock.now(), ui.zone());
+            find_changed_since(tavern, &history, from, then)?
         }
+        None if args.from.is_some() => find_elsewhere(tavern, &history, from),
         None => find_lost(tavern, &history)?,
     };
     let chosen = select(ui, tavern, &history, &found, args)?;
+    let elsewhere =
+        if args.from.is_none() { gone::not_here(tavern, &history) } else { BTreeMap::new() };
     drop(history);
     if args.what.is_empty() && !args.all {
-        return Ok(list(ui, tavern, &chosen, args.as_of.is_some()));
+        let exit = list(ui, tavern, &chosen, args, &elsewhere);
+        say_elsewhere(ui, &elsewhere);
+        return Ok(exit);
     }
     if chosen.is_empty() {
         ui.say("There is nothing to bring back.");
-        ui.answer(&answer(Vec::new(), &Vec::new()));
+        say_elsewhere(ui, &elsewhere);
+        ui.answer(&answer(ui, Vec::new(), &Vec::new()));
         return Ok(Exit::Fine);
     }
     rescue(ui, tavern, histories, chosen, args)
+}
+
+/// The machine whose files are brought back: this one, unless another was named.
+fn from_machine<'a>(
+    history: &'a History<'_>,
+    args: &'a RescueArgs,
+) -> Result<&'a str, CommandError> {
+    let Some(wanted) = args.from.as_deref() else { return Ok(history.machine()) };
+    let machines: BTreeSet<&str> =
+        history.lineages().iter().map(|lineage| &*lineage.machine).collect();
+    if machines.contains(wanted) {
+        return Ok(wanted);
+    }
+    let machines: Vec<String> = machines.into_iter().map(str::to_owned).collect();
+    Err(CommandError::new(Objection::UnknownMachine { wanted: wanted.to_owned(), machines })
+        .hinted("`forklore history pull REMOTE` or `forklore history unbundle FILE` adds others."))
+}
+
+/// The files of a machine that are not here as they were there, newest first.
+fn find_elsewhere(tavern: &Tavern<'_>, history: &History<'_>, machine: &str) -> Vec<LostFile> {
+    let home = home(&tavern.folders);
+    let finder = Finder::new(history, tavern.disk, &home);
+    let theirs = history.lineages().own(machine).filter(|lineage| !lineage.is_deleted());
+    let found = theirs.filter_map(|lineage| {
+        let is_here = gone::is_there(tavern, lineage.file());
+        let here = history.lineages().live(lineage.file()).filter(|_| is_here);
+        if here.is_some_and(|here| here.tip.tree == lineage.tip.tree) {
+            return None;
+        }
+        let size = ways_back::size(lineage.kind, &lineage.tip.version);
+        let size = if size.is_empty() { size } else { format!(", {size}") };
+        let what = if is_here { "differs here" } else { "not here" };
+        Some(LostFile {
+            number: 0,
+            name: finder.name_of(lineage),
+            lineage: lineage.clone(),
+            when: Some(lineage.tip.version.written),
+            words: format!("{what}: {}{size}", lineage.kind.word()),
+            is_suspicious: false,
+            good: is_here.then(|| lineage.tip.clone()),
+        })
+    });
+    numbered(found.collect())
+}
+
+fn say_elsewhere(ui: &mut Ui<'_>, elsewhere: &BTreeMap<String, usize>) {
+    for (machine, files) in elsewhere {
+        ui.say(Line::new().dim(gone::not_here_hint(machine, *files)));
+    }
 }
 
 /// Files that were different at that time, newest first.
 fn find_changed_since(
     tavern: &Tavern<'_>,
     history: &History<'_>,
+    machine: &str,
     then: SystemTime,
 ) -> Result<Vec<LostFile>, CommandError> {
     let home = home(&tavern.folders);
     let finder = Finder::new(history, tavern.disk, &home);
     let mut found = Vec::new();
-    for lineage in history.lineages().own(history.machine()) {
+    for lineage in history.lineages().own(machine) {
         let mut versions = history.own_versions(lineage).peekable();
         while let Some(stored) = versions.next() {
             let stored = stored?;
@@ -102,7 +165,9 @@ fn find_changed_since(
             if time > then {
                 continue;
             }
-            let is_same = stored.tree == lineage.tip.tree && !lineage.is_deleted();
+            let is_here = gone::is_there(tavern, lineage.file());
+            let here = history.lineages().live(lineage.file()).filter(|_| is_here);
+            let is_same = here.is_some_and(|here| here.tip.tree == stored.tree);
             if stored.version.why != Origin::Deleted && !is_same {
                 let number = stored.version.number;
                 found.push(LostFile {
@@ -239,7 +304,13 @@ fn find_matches<'f>(
     Ok(found.iter().filter(|lost| lost.lineage.reference == *reference).collect())
 }
 
-fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&LostFile], is_in_range: bool) -> Exit {
+fn list(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    found: &[&LostFile],
+    args: &RescueArgs,
+    elsewhere: &BTreeMap<String, usize>,
+) -> Exit {
     let now = tavern.clock.now();
     let zone = ui.zone().clone();
     let log_lines: Vec<LogLine> = found
@@ -255,7 +326,11 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, found: &[&LostFile], is_in_range: 
         })
         .collect();
     match found.is_empty() {
-        true if is_in_range => ui.say("Nothing was different then."),
+        true if args.as_of.is_some() => ui.say("Nothing was different then."),
+        true if args.from.is_some() => ui.say("Everything that it recorded is here."),
+        true if !elsewhere.is_empty() => {
+            ui.say("Nothing that this machine recorded is lost, damaged or deleted.");
+        }
         true => ui.say("Nothing is lost, damaged or deleted, as far as the history knows."),
         false => {
             lines::say(ui, &log_lines);
@@ -298,15 +373,24 @@ fn rescue(
         FileKind::Chat => 3,
         _ => 2,
     });
+    let is_anew = gone::is_folder_gone(tavern);
+    if !args.dry_run {
+        check_root(tavern, histories)?;
+    }
     let mut history = histories.open(tavern)?;
     if !args.yes || args.dry_run {
-        ui.say(
-            Line::new().bold(format!("Would bring back {}:", count(chosen.len(), "file", "files"))),
-        );
+        let files = count(chosen.len(), "file", "files");
+        let line = Line::new().bold(format!("Would bring back {files}:"));
+        ui.say(match is_anew {
+            true => {
+                line.plain(format!(" the folder {} is gone, and made anew", shown_home(tavern)))
+            }
+            false => line,
+        });
         let (would, refused) = bring_back(ui, tavern, &mut history, &chosen, args, true);
         if args.dry_run || would.is_empty() {
             let exit = Exit::failed_if(!refused.is_empty());
-            ui.answer(&answer(would, &refused));
+            ui.answer(&answer(ui, would, &refused));
             return Ok(exit);
         }
         if !ui.can_ask() {
@@ -316,6 +400,7 @@ fn rescue(
             .hinted("Use --yes to bring it back, or --dry-run to only look."));
         }
         if !ui.confirm("Bring it back?") {
+            ui.say("Nothing was changed.");
             return Ok(Exit::Failed);
         }
     }
@@ -329,15 +414,38 @@ fn rescue(
                 .dim(" Reload SillyTavern's page before you continue."),
         );
     }
-    ui.answer(&answer(brought, &refused));
+    if is_anew && !brought.is_empty() {
+        ui.say(NOT_RECORDED);
+    }
+    ui.answer(&answer(ui, brought, &refused));
     Ok(exit)
+}
+
+/// Said when everything else that was in the folder is gone as well.
+const NOT_RECORDED: &str = "A history holds chats, lorebooks, cards, groups and the settings. Other pictures \
+    (sprites, personas, backgrounds), presets, quick replies and API keys are not in it.";
+
+fn shown_home(tavern: &Tavern<'_>) -> String {
+    home(&tavern.folders).display().to_string()
+}
+
+/// Fails if the data folder itself is missing, unless it was written out in the command.
+pub(super) fn check_root(tavern: &Tavern<'_>, histories: &Histories) -> Result<(), CommandError> {
+    let root = tavern.folders.data_root.root();
+    if histories.is_data_named || !matches!(tavern.disk.stat(root), Ok(None)) {
+        return Ok(());
+    }
+    let way = format!("`forklore --data {} rescue --all`", quoted(&root.display().to_string()));
+    Err(CommandError::new(Objection::DataFolderGone(root.to_owned())).hinted(format!(
+        "It may be on a disk that is not mounted. If it is really gone: {way} makes it anew."
+    )))
 }
 
 type Refused = Vec<(String, CommandError)>;
 
-fn answer(brought: Vec<Json>, refused: &Refused) -> Json {
+fn answer(ui: &Ui<'_>, brought: Vec<Json>, refused: &Refused) -> Json {
     let refused = refused.iter().map(|(name, error)| {
-        Json::object([("name", Json::from(name.as_str())), ("error", error.to_json())])
+        Json::object([("name", Json::from(name.as_str())), ("error", error.to_json(ui))])
     });
     json::answer(
         "rescue",

@@ -12,6 +12,7 @@ use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
 use jiff::tz::TimeZone;
 
+use super::rescue::check_root;
 use super::restore::version as restore;
 use crate::args::UndeleteArgs;
 use crate::commands::shared::lines::{self, LogLine};
@@ -37,6 +38,9 @@ pub(crate) fn run(
         None => return list(ui, tavern, &history),
     };
     drop(history);
+    if !args.dry_run {
+        check_root(tavern, histories)?;
+    }
     if let ([only], false) = (&wanted[..], args.lost) {
         let mut history = histories.open(tavern)?;
         let brought = bring_back(ui, tavern, &mut history, only, args.dry_run)?;
@@ -124,7 +128,7 @@ fn bring_all_back(
     }
     let exit = Exit::failed_if(!refused.is_empty());
     let refused = refused.iter().map(|(label, error)| {
-        Json::object([("name", Json::from(label.as_str())), ("error", error.to_json())])
+        Json::object([("name", Json::from(label.as_str())), ("error", error.to_json(ui))])
     });
     ui.answer(&json::answer(
         "undelete",
@@ -168,6 +172,9 @@ fn list(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &History<'_>) -> Outcome 
     let now = tavern.clock.now();
     if gone.is_empty() {
         ui.say("The history knows of no deleted files.");
+    }
+    for (machine, files) in gone::not_here(tavern, history) {
+        ui.say(Line::new().dim(gone::not_here_hint(&machine, files)));
     }
     let zone = ui.zone().clone();
     let log_lines: Vec<LogLine> =

@@ -56,6 +56,7 @@ pub(crate) fn say(ui: &mut Ui<'_>, done: &str, would: &str, changed: &ChangedCha
 }
 
 pub(crate) fn answer<'a>(
+    ui: &Ui<'_>,
     command: &str,
     changed: impl IntoIterator<Item = &'a ChangedChat>,
     refused: &[(String, CommandError)],
@@ -73,7 +74,7 @@ pub(crate) fn answer<'a>(
         ])
     });
     let refused = refused.iter().map(|(chat, error)| {
-        Json::object([("chat", Json::from(chat.as_str())), ("error", error.to_json())])
+        Json::object([("chat", Json::from(chat.as_str())), ("error", error.to_json(ui))])
     });
     json::answer(
         command,

@@ -25,6 +25,9 @@ use crate::error::CommandError;
 /// Where histories are stored.
 pub(crate) struct Histories {
     chosen_folder: Option<PathBuf>,
+    /// Whether the data folder was written out in the command. Only then is a missing one made: it
+    /// may be on a disk that is not mounted.
+    pub(crate) is_data_named: bool,
     pub(crate) host: String,
 }
 
@@ -32,7 +35,13 @@ impl Histories {
     pub(crate) fn new(context: &Context<'_>, cli: &Cli) -> Self {
         let environment = &context.environment;
         let chosen_folder = cli.history.clone().or_else(|| environment.forklore_history.clone());
-        Self { chosen_folder, host: environment.host.clone() }
+        let is_data_named = cli.data.is_some() || environment.flag.is_some();
+        Self { chosen_folder, is_data_named, host: environment.host.clone() }
+    }
+
+    /// The users with a history, whether or not they have a folder in this data folder.
+    pub(crate) fn handles(&self, disk: &dyn Disk, root: &Path) -> Vec<String> {
+        place::handles(disk, &self.folder_for(root))
     }
 
     pub(crate) fn folder(&self, tavern: &Tavern<'_>) -> PathBuf {

@@ -6,6 +6,7 @@ pub(crate) mod exactness;
 pub(crate) mod gone;
 pub(crate) mod histories;
 pub(crate) mod lines;
+pub(crate) mod place;
 pub(crate) mod policy;
 pub(crate) mod standing;
 pub(crate) mod ways_back;

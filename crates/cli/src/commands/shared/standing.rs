@@ -169,7 +169,11 @@ impl Summary {
             let hint = ways_back::restore_hint(tavern, &name, &loss);
             (name, loss, hint)
         });
-        let gone = gone::find_all(tavern, history)?;
+        // A missing folder is reported once, and not file by file.
+        let gone = match gone::is_folder_gone(tavern) {
+            true => Vec::new(),
+            false => gone::find_all(tavern, history)?,
+        };
         let gone = gone.iter().map(|vanished| {
             let words = format!("{}; {}", vanished.words(), gone::noticed(vanished, now, zone));
             (words, gone::hint(&finder, vanished), gone::to_json(&finder, vanished))

@@ -30,6 +30,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &RepairArgs) -> Ou
     };
     let changed = tavern.repair(chat, &source, options(args.change))?;
     say(ui, "Repaired", "Would repair", &changed);
-    ui.answer(&answer("repair", [&changed], &[]));
+    ui.answer(&answer(ui, "repair", [&changed], &[]));
     Ok(Exit::Fine)
 }

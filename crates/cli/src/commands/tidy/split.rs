@@ -40,6 +40,6 @@ pub(crate) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, args: &SplitArgs) -> Out
             error.report(ui);
         }
     }
-    ui.answer(&answer("split", &done, &refused));
+    ui.answer(&answer(ui, "split", &done, &refused));
     Ok(Exit::failed_if(!refused.is_empty()))
 }

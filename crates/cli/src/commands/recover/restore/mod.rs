@@ -23,6 +23,6 @@ pub(crate) fn run(
     let chat = library.find(tavern.disk, &args.chat)?;
     let changed = tavern.restore(chat, args.at, args.fill, options(args.change))?;
     say(ui, "Restored", "Would restore", &changed);
-    ui.answer(&answer("restore", [&changed], &[]));
+    ui.answer(&answer(ui, "restore", [&changed], &[]));
     Ok(Exit::Fine)
 }

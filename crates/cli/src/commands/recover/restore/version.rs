@@ -10,6 +10,7 @@ use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
 
+use super::super::rescue::check_root;
 use crate::args::RestoreArgs;
 use crate::commands::shared::ways_back;
 use crate::commands::{Histories, Outcome};
@@ -28,6 +29,9 @@ pub(crate) fn run(
     number: u64,
 ) -> Outcome {
     histories.open_existing(tavern)?;
+    if !args.change.dry_run {
+        check_root(tavern, histories)?;
+    }
     let mut history = histories.open(tavern)?;
     let home = home(&tavern.folders);
     let finder = Finder::new(&history, tavern.disk, &home);

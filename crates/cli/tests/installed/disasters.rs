@@ -1,0 +1,269 @@
+//! What a history is kept for: the folder is gone, the disk is gone, or only a copy elsewhere is
+//! left. The command that is printed brings back everything that was recorded, byte for byte.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use forklore_testkit::scene::{Tree, read_tree};
+
+use crate::hints::hints;
+use crate::stage::{FORKLORE, book, chat, printed};
+
+/// A machine with a data folder and histories, in a folder with a space in its name.
+struct Machine {
+    name: &'static str,
+    folder: PathBuf,
+}
+
+impl Machine {
+    fn new(place: &tempfile::TempDir, name: &'static str) -> Self {
+        let folder = place.path().join(format!("{name} of Ada"));
+        fs::create_dir_all(folder.join("data")).unwrap();
+        Self { name, folder }
+    }
+
+    /// One on which two versions of everything were recorded.
+    fn with_stories(place: &tempfile::TempDir, name: &'static str, users: &[&str]) -> Self {
+        let machine = Self::new(place, name);
+        for user in users {
+            for messages in [5, 9] {
+                machine.save(user, messages);
+                assert!(machine.run(&["--user", user, "record"]).status.success());
+            }
+        }
+        machine
+    }
+
+    fn save(&self, user: &str, messages: usize) {
+        for story in ["The harbour", "It's \"here\"", "-n"] {
+            let bytes = chat(&format!("{user} {story}"), Some("Lore"), messages);
+            self.write(user, &format!("chats/Ada/{story}.jsonl"), &bytes);
+        }
+        let titles: Vec<String> = (0..messages).map(|title| title.to_string()).collect();
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        self.write(user, "worlds/Lore.json", &book(&titles));
+        self.write(user, "group chats/1.jsonl", &chat("Club", None, messages));
+        let group = br#"{"id": "1", "name": "Club", "chats": ["1"], "members": []}"#;
+        self.write(user, "groups/1.json", group);
+        self.write(user, "characters/Ada.png", b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\xae\x42\x60\x82");
+        let settings = format!("{{\n    \"a\": {messages},\n    \"b\": 2\n}}");
+        self.write(user, "settings.json", settings.as_bytes());
+    }
+
+    fn write(&self, user: &str, path: &str, bytes: &[u8]) {
+        let path = self.user(user).join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    fn user(&self, user: &str) -> PathBuf {
+        self.data().join(user)
+    }
+
+    fn files(&self, user: &str) -> Tree {
+        read_tree(&self.user(user))
+    }
+
+    fn around(&self, command: &mut Command) -> Output {
+        let bin = Path::new(FORKLORE).parent().unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let paths = [bin.to_owned()].into_iter().chain(std::env::split_paths(&path));
+        command
+            .env("PATH", std::env::join_paths(paths).unwrap())
+            .env("HOSTNAME", self.name)
+            .env("HOME", &self.folder)
+            .env_remove("FORKLORE_DATA")
+            .env_remove("FORKLORE_HISTORY")
+            .current_dir(&self.folder)
+            .output()
+            .unwrap()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.around(Command::new(FORKLORE).args(args))
+    }
+
+    fn printed(&self, args: &[&str]) -> String {
+        printed(&self.run(args))
+    }
+
+    /// Pastes the only command with `rescue` among those printed, and answers its question.
+    #[track_caller]
+    fn paste_rescue(&self, said: &str) -> String {
+        let mut ways = hints(said);
+        ways.retain(|way| way.contains(" rescue "));
+        let [way] = &ways[..] else { panic!("{ways:?} in {said}") };
+        printed(&self.around(Command::new("sh").args(["-c", &format!("{way} --yes")])))
+    }
+
+    #[track_caller]
+    fn is_back(&self, user: &str, before: &Tree, said: &str) {
+        assert_eq!(&self.files(user), before, "{said}");
+        let status = self.printed(&["--user", user, "status"]);
+        assert!(!status.contains("gone"), "{status}");
+        let rescue = self.printed(&["--user", user, "rescue"]);
+        assert!(rescue.contains("Nothing"), "{rescue}");
+    }
+}
+
+#[test]
+fn the_users_folder_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    fs::remove_dir_all(machine.user("default-user")).unwrap();
+    let status = machine.printed(&["status"]);
+    assert!(status.starts_with("! The folder of default-user is gone"), "{status}");
+    assert!(machine.printed(&["log", "Ada"]).contains("harbour"));
+    for refused in ["tree", "record"] {
+        let said = machine.printed(&[refused]);
+        assert!(said.contains("the folder of default-user is gone"), "{said}");
+    }
+    let said = machine.paste_rescue(&status);
+    machine.is_back("default-user", &before, &said);
+    assert!(said.contains("presets"), "{said}");
+}
+
+#[test]
+fn the_users_folder_is_renamed_and_named_again() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    let other = machine.user("default-user.bak");
+    fs::rename(machine.user("default-user"), &other).unwrap();
+    // Which of the two is meant is not guessed.
+    let undecided = machine.printed(&["rescue"]);
+    assert!(undecided.starts_with("Error: there are several users"), "{undecided}");
+    let status = machine.printed(&["status"]);
+    assert!(status.starts_with("! The folder of default-user is gone"), "{status}");
+    let said = machine.paste_rescue(&status);
+    machine.is_back("default-user", &before, &said);
+    assert_eq!(read_tree(&other), before);
+
+    fs::remove_dir_all(machine.user("default-user")).unwrap();
+    fs::rename(&other, machine.user("default-user")).unwrap();
+    machine.is_back("default-user", &before, "it was renamed back");
+    let said = machine.printed(&["record"]);
+    assert!(said.starts_with("Nothing changed"), "{said}");
+}
+
+#[test]
+fn the_data_folder_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    fs::remove_dir_all(machine.data()).unwrap();
+    // Its disk may not be mounted.
+    let said = machine.printed(&["rescue", "--all", "--yes"]);
+    assert!(said.starts_with("! The folder") && said.contains("not mounted"), "{said}");
+    assert!(!machine.data().exists());
+    let said = machine.paste_rescue(&machine.printed(&["status"]));
+    machine.is_back("default-user", &before, &said);
+}
+
+#[test]
+fn of_two_users_one_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["ada", "bo"]);
+    let (ada, bo) = (machine.files("ada"), machine.files("bo"));
+    fs::remove_dir_all(machine.user("bo")).unwrap();
+    let status = machine.printed(&["status"]);
+    assert!(status.starts_with("! The folder of bo is gone"), "{status}");
+    assert!(status.contains("Stories of ada"), "{status}");
+    let said = machine.paste_rescue(&status);
+    machine.is_back("bo", &bo, &said);
+    machine.is_back("ada", &ada, &said);
+}
+
+#[test]
+fn a_user_who_was_deleted_is_no_longer_reported() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["ada", "bo"]);
+    fs::remove_dir_all(machine.user("bo")).unwrap();
+    let ways = hints(&machine.printed(&["status"]));
+    let dismiss = ways.iter().find(|way| way.contains("dismiss")).unwrap();
+    machine.around(Command::new("sh").args(["-c", dismiss]));
+    let status = machine.run(&["status"]);
+    assert!(status.status.success(), "{}", printed(&status));
+}
+
+/// A machine with nothing but a history that came from elsewhere.
+fn new_machine_with(place: &tempfile::TempDir, takes: &[&str], before: &Tree) {
+    let machine = Machine::new(place, "a-new");
+    let said = machine.paste_rescue(&machine.printed(takes));
+    machine.is_back("default-user", before, &said);
+    // It is this machine's own from now on.
+    machine.save("default-user", 11);
+    let recorded = machine.printed(&["record"]);
+    assert!(recorded.starts_with("Recorded 6 changes"), "{recorded}");
+
+    // And what it sends is accepted elsewhere.
+    let remote = place.path().join("second remote.git");
+    let remote = remote.to_str().unwrap();
+    assert!(machine.run(&["history", "push", remote, "--create"]).status.success());
+    let third = Machine::new(place, "third");
+    let pulled = third.run(&["history", "pull", remote]);
+    assert!(pulled.status.success(), "{}", printed(&pulled));
+    assert!(printed(&pulled).contains("versions of 8 files from a-new-"), "{}", printed(&pulled));
+}
+
+#[test]
+fn only_a_remote_is_left() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    let remote = place.path().join("remote.git");
+    let remote = remote.to_str().unwrap();
+    assert!(machine.run(&["history", "push", remote, "--create"]).status.success());
+    fs::remove_dir_all(&machine.folder).unwrap();
+    new_machine_with(&place, &["history", "pull", remote], &before);
+}
+
+#[test]
+fn only_a_bundle_is_left() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    let bundle = place.path().join("stories.bundle");
+    let bundle = bundle.to_str().unwrap();
+    assert!(machine.run(&["history", "bundle", bundle]).status.success());
+    fs::remove_dir_all(&machine.folder).unwrap();
+    new_machine_with(&place, &["history", "unbundle", bundle], &before);
+}
+
+#[test]
+fn what_is_there_already_is_kept_beside_what_comes_from_elsewhere() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let before = machine.files("default-user");
+    let bundle = place.path().join("stories.bundle");
+    let bundle = bundle.to_str().unwrap();
+    assert!(machine.run(&["history", "bundle", bundle]).status.success());
+
+    let new = Machine::new(&place, "new");
+    let begun = chat("begun here", None, 3);
+    new.write("default-user", "chats/Ada/The harbour.jsonl", &begun);
+    new.write("default-user", "settings.json", b"{\n    \"fresh\": 1\n}");
+    let said = new.paste_rescue(&new.printed(&["history", "unbundle", bundle]));
+    // A page that is open would save its settings over these.
+    assert!(said.contains("settings did not come back"), "{said}");
+    let machines = new.printed(&["rescue", "--from", "nobody"]);
+    let name = machines.split("only of: ").nth(1).unwrap();
+    let desk = name.lines().next().unwrap().split(", ").find(|it| it.starts_with("desk")).unwrap();
+    let args = ["rescue", "--from", desk, "settings", "--yes", "--closed"];
+    assert!(new.run(&args).status.success());
+
+    let mut after = new.files("default-user");
+    let story = "chats/Ada/The harbour.jsonl";
+    assert_eq!(after.insert(story.to_owned(), before[story].clone()), Some(begun));
+    let beside = after.iter().find(|(path, _)| path.contains("restored")).unwrap();
+    let (beside, restored) = (beside.0.clone(), beside.1.clone());
+    assert_eq!(restored, before[story], "{beside}");
+    after.remove(&beside);
+    assert_eq!(after, before);
+}

@@ -18,6 +18,7 @@ use forklore_tavern::work::merge::MergeError;
 use forklore_tavern::work::trash::TrashError;
 
 use crate::commands::recover::restore::version::BookRemark;
+use crate::commands::shared::damage::PastUnread;
 use crate::commands::tidy::clean::ChatsDeletedRecently;
 use crate::objection::Objection;
 
@@ -38,7 +39,7 @@ pub fn codes() -> Vec<(&'static str, Vec<Code>)> {
         RemoteError::codes(),
         BundleError::codes(),
     ];
-    let remarks = [Remark::codes(), BookRemark::codes()];
+    let remarks = [Remark::codes(), BookRemark::codes(), PastUnread::codes()];
     vec![
         ("obstacles", Obstacle::codes()),
         ("remarks", remarks.concat()),

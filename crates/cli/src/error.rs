@@ -375,6 +375,10 @@ impl From<TrashError> for CommandError {
     }
 }
 
+const HISTORY_DAMAGED: &str = "`forklore history verify` shows what is damaged.";
+
+const WHICH_MACHINE: &str = "The files that say so are damaged. `forklore history repair --machine NAME` goes on under one of these names, and `forklore history repair --machine new` under a new one.";
+
 /// The path of the data folder, for messages.
 pub(crate) fn data_folder(folders: &UserFolders) -> String {
     folders.data_root.root().display().to_string()
@@ -389,6 +393,7 @@ impl From<LookupError> for CommandError {
             LookupError::Unknown { like: found, .. } | LookupError::Ambiguous { found, .. } => {
                 did_you_mean(found)
             }
+            LookupError::Lost { .. } => HISTORY_DAMAGED.to_owned(),
             LookupError::NoVersion { newest: 1, file, .. } => {
                 format!("Version 1 is the only one; {} shows it.", command("log", file, ""))
             }
@@ -437,6 +442,7 @@ impl From<HistoryError> for CommandError {
             HistoryError::NoHistory(_) => {
                 "`forklore record` starts one, and `forklore watch` keeps it up to date."
             }
+            HistoryError::WhichMachine(_) => WHICH_MACHINE,
             HistoryError::Lock(LockError { source: LockCause::Busy { .. }, .. }) => {
                 "Another forklore is running. Try again when it is done; there is never anything to unlock."
             }
@@ -445,7 +451,7 @@ impl From<HistoryError> for CommandError {
             | HistoryError::Misshapen { .. }
             | HistoryError::LostRef(_)
             | HistoryError::Damaged(_)
-            | HistoryError::NotOurs(_) => "`forklore history verify` shows what is damaged.",
+            | HistoryError::NotOurs(_) => HISTORY_DAMAGED,
             HistoryError::Io { doing: "make", source, .. }
                 if matches!(
                     source.kind(),

@@ -68,6 +68,8 @@ pub(crate) enum Objection {
     NothingToUndo,
     #[error("there is no history to repair")]
     NothingToRepair,
+    #[error("the history has not been repaired yet")]
+    NotRepaired,
     #[error("there is no user to watch")]
     NobodyToWatch,
     #[error("`{command}` failed: {said}")]
@@ -128,6 +130,7 @@ diagnostics!(Objection {
     Self::NotInTheList(number) => ("not-in-the-list", number: *number),
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),
+    Self::NotRepaired => ("not-repaired"),
     Self::NobodyToWatch => ("no-user"),
     Self::SystemRefused { command, .. } => ("system-refused", command: command.as_str()),
     Self::NotStarted { program, error } => (

@@ -218,13 +218,13 @@ fn check(folder: &Path) -> usize {
     assert!(!store.has_damaged_journal());
     for tip in store.refs().values() {
         for stored in history.versions(&StoredVersion::read(store, *tip).unwrap()) {
-            let stored = stored.unwrap();
             let content = history.content(&stored).unwrap();
             if let Some(slug) = promised.remove(&stored.id) {
                 assert_eq!(content, book(&slug), "version {}", stored.id);
             }
         }
     }
+    assert!(!store.met_damage(), "a version cannot be read");
     assert!(promised.is_empty(), "{} versions are lost: {promised:?}", promised.len());
     let files = fs::read_dir(store.layout().packs()).unwrap().count();
     files - 2 * store.packs().bundles().len()

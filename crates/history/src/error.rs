@@ -34,8 +34,33 @@ pub enum HistoryError {
     Damaged(PathBuf),
     #[error("there is no history at `{}`", .0.display())]
     NoHistory(PathBuf),
+    /// The file with this machine's name is damaged, and nothing else tells it.
+    #[error("under which name this machine records is no longer known; recorded so far: {}", .0.join(", "))]
+    WhichMachine(Vec<String>),
     #[error("`{}` is not a history", .0.display())]
     NotOurs(PathBuf),
+}
+
+impl HistoryError {
+    /// Whether something in the history is damaged, and the rest may be intact.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Pack(_) | Self::Missing(_) | Self::Misshapen { .. })
+    }
+}
+
+pub(crate) trait IfReadable<T> {
+    /// `None` where the history is damaged. Any other error stays one.
+    fn if_readable(self) -> Result<Option<T>>;
+}
+
+impl<T> IfReadable<T> for Result<T> {
+    fn if_readable(self) -> Result<Option<T>> {
+        match self {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.is_damage() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 pub(crate) trait Doing<T> {
@@ -63,5 +88,6 @@ forklore_core::diagnostics!(HistoryError {
     Self::LostRef(file) => ("lost-ref", file: file.as_str()),
     Self::Damaged(path) => ("history-damaged", path: shown(path)),
     Self::NoHistory(path) => ("no-history", path: shown(path)),
+    Self::WhichMachine(machines) => ("which-machine", machines: machines.clone()),
     Self::NotOurs(path) => ("not-a-history", path: shown(path)),
 });

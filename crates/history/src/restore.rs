@@ -15,13 +15,13 @@ use forklore_tavern::work::change::ChangeError;
 use forklore_tavern::work::change::ChangeOptions;
 use forklore_tavern::work::tavern::Tavern;
 
-use crate::error::{HistoryError, Result};
+use crate::error::{HistoryError, IfReadable as _, Result};
 use crate::file::{FileKind, FileName};
 use crate::query::losses::Loss;
 use crate::record::recorder::Observed;
 use crate::record::recorder::Recorder;
 use crate::record::scan::{home, read_stable};
-use crate::version::commit::{Origin, StoredVersion};
+use crate::version::commit::StoredVersion;
 use crate::version::history::History;
 use crate::version::lineage::Lineage;
 use forklore_tavern::disk::describe::{kind, shown};
@@ -144,23 +144,11 @@ pub fn undelete(
     if target.now.is_some() {
         return Err(RestoreError::NotDeleted { file: lineage.file().label() });
     }
-    let version = last_there(history, lineage)?;
-    let bytes = &history.content(&version)?;
+    let (version, bytes) = &history.last_there(&lineage.tip)?;
     let options = RestoreOptions { dry_run, ..RestoreOptions::default() };
-    let request = RestoreRequest { tavern, lineage, version: &version, bytes, options };
+    let request = RestoreRequest { tavern, lineage, version, bytes, options };
     let restored = request.put_back(history, &target)?;
-    Ok((restored, version))
-}
-
-/// The newest version in which the file existed.
-pub fn last_there(history: &History<'_>, lineage: &Lineage) -> Result<StoredVersion> {
-    for stored in history.versions(&lineage.tip) {
-        let stored = stored?;
-        if stored.version.why != Origin::Deleted {
-            return Ok(stored);
-        }
-    }
-    Ok(lineage.tip.clone())
+    Ok((restored, version.clone()))
 }
 
 /// A file that the history knows, and its current content.
@@ -430,12 +418,12 @@ fn last_listed(history: &History<'_>, stem: &str) -> Result<Option<Listed>> {
     let groups = history.lineages().own(history.machine());
     for lineage in groups.filter(|lineage| lineage.kind == FileKind::Group) {
         for stored in history.own_versions(lineage) {
-            let stored = stored?;
             let order = stored.version.order;
             if last.as_ref().is_some_and(|last| last.order > order) {
                 break;
             }
-            let Ok(group) = read_group(&history.content(&stored)?) else { continue };
+            let Some(content) = history.content(&stored).if_readable()? else { continue };
+            let Ok(group) = read_group(&content) else { continue };
             let is_it =
                 |chat: &&String| names::stem(chat, NamedFile::Chat).as_deref() == Some(stem);
             if let Some(chat) = group.chats.iter().find(is_it).cloned() {

@@ -71,7 +71,7 @@ fn chat(marker: &str, messages: usize) -> Vec<u8> {
 fn versions(history: &History<'_>) -> BTreeMap<(String, u64), Vec<u8>> {
     let mut versions = BTreeMap::new();
     for lineage in history.lineages().iter() {
-        let own: Vec<_> = history.own_versions(lineage).map(Result::unwrap).collect();
+        let own: Vec<_> = history.own_versions(lineage).collect();
         assert_eq!(lineage.versions(), own.len() as u64, "{lineage:?}");
         for stored in own {
             let content = history.content(&stored).unwrap();

@@ -80,7 +80,7 @@ fn watched(disk: &dyn Disk, are_exact: bool, act: impl FnOnce(&Scene<'_>) + Send
     let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
     let chat = history.lineages().iter().find(|lineage| lineage.file().label() == "Mara/Story");
     let versions = history.own_versions(chat.unwrap()).map(|stored| {
-        let version = stored.unwrap().version;
+        let version = stored.version;
         (version.count.unwrap_or_default(), version.why)
     });
     let mut versions: Vec<_> = versions.collect();

@@ -217,11 +217,7 @@ pub enum HistoryCommand {
     ///
     /// Changes nothing. Exits with 1 if anything is damaged.
     Verify,
-    /// Repair a damaged history as far as possible, and delete nothing
-    ///
-    /// Whatever can still be read of damaged files is kept, whatever SillyTavern's files still have is taken
-    /// from them, and the damaged files themselves are set aside inside the history's folder.
-    Repair,
+    Repair(RepairHistoryArgs),
     Purge(PurgeArgs),
     Dismiss(DismissArgs),
     Push(PushArgs),
@@ -233,6 +229,17 @@ pub enum HistoryCommand {
     /// Each is matched to its chat by its content. What was recorded does not change, and importing again
     /// adds only what is new.
     Import,
+}
+
+/// Repair a damaged history as far as possible, and delete nothing
+///
+/// Whatever can still be read of damaged files is kept, whatever SillyTavern's files still have is taken
+/// from them, and the damaged files themselves are set aside inside the history's folder.
+#[derive(Args, Debug)]
+pub struct RepairHistoryArgs {
+    /// Name under which this machine records: one that recorded something, or `new` for a new one
+    #[arg(long, value_name = "NAME")]
+    pub machine: Option<String>,
 }
 
 /// Send the history to a git remote
@@ -310,8 +317,12 @@ pub struct PurgeArgs {
 #[derive(Args, Debug)]
 pub struct DismissArgs {
     /// Chat, lorebook, card or group, or a character for all its chats
-    #[arg(value_name = "FILE", required_unless_present = "gone")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["gone", "damage"])]
     pub file: Option<String>,
+
+    /// Everything in the history that is damaged and that `history repair` could not repair
+    #[arg(long, conflicts_with_all = ["file", "gone"])]
+    pub damage: bool,
 
     /// Everything that is reported as gone
     #[arg(long, conflicts_with = "file")]

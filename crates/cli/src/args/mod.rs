@@ -11,8 +11,8 @@ use crate::text::quoted;
 
 pub(crate) use history::{
     BundleArgs, DismissArgs, HistoryArgs, HistoryCommand, LogArgs, PullArgs, PurgeArgs, PushArgs,
-    RecordArgs, RescueArgs, RunArgs, ServiceArgs, ServiceCommand, UnbundleArgs, UndeleteArgs,
-    WatchArgs,
+    RecordArgs, RepairHistoryArgs, RescueArgs, RunArgs, ServiceArgs, ServiceCommand, UnbundleArgs,
+    UndeleteArgs, WatchArgs,
 };
 pub(crate) use lore::{CombineArgs, DiffArgs, MergeArgs, PickArgs};
 

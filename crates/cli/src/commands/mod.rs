@@ -7,17 +7,19 @@ mod combine;
 mod keep;
 pub(crate) mod recover;
 mod setup;
-mod shared;
+pub(crate) mod shared;
 pub(crate) mod tidy;
 
-use forklore_tavern::work::tavern::Tavern;
+use forklore_tavern::work::tavern::{PastSource as _, Tavern};
 
 use crate::Context;
 use crate::args::{Cli, Command, RecordArgs, WatchArgs};
 use crate::error::CommandError;
 use crate::exit::Exit;
+use crate::text::{Line, Style};
 use crate::ui::Ui;
 
+use shared::damage::PastUnread;
 pub(crate) use shared::histories::{Histories, HistoryPast};
 use shared::place::Place;
 
@@ -51,7 +53,7 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
     let tavern = place.tavern(&context, &handle)?;
     let pasts = HistoryPast::new(&tavern, &histories);
     let tavern = Tavern { pasts: Some(&pasts), ..tavern };
-    match &cli.command {
+    let outcome = match &cli.command {
         Command::Status => look::status::run(ui, &tavern, &histories, &place.users),
         Command::Tree(args) => look::tree::run(ui, &tavern, args),
         Command::Check(args) => look::check::run(ui, &tavern, args),
@@ -80,5 +82,9 @@ pub(crate) fn run(ui: &mut Ui<'_>, context: Context<'_>, cli: &Cli) -> Outcome {
         | Command::Man { .. }
         | Command::Run(_)
         | Command::Service(_) => Ok(Exit::Fine),
+    };
+    if pasts.is_damaged() {
+        ui.note(Line::new().add(Style::Bad, "  ! ").plain(PastUnread.to_string()));
     }
+    outcome
 }

@@ -297,13 +297,16 @@ pub(crate) fn versions(folder: &Path) -> Result<Versions, Failure> {
     for tip in store.refs().values() {
         let tip = StoredVersion::read(store, *tip).map_err(|error| unreadable(&error))?;
         for kept in history.versions(&tip) {
-            let kept = kept.map_err(|error| unreadable(&error))?;
             if !seen.insert(kept.id) {
                 break;
             }
             let content = history.content(&kept).map_err(|error| unreadable(&error))?;
             found.insert(version_of(&kept), content);
         }
+    }
+    // What cannot be read is left out above.
+    if history.store().met_damage() {
+        return Err(unreadable(&"a version is missing"));
     }
     Ok(found)
 }

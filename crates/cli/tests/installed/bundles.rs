@@ -31,7 +31,7 @@ fn has_everything(stage: &Stage, place: &tempfile::TempDir) {
     }
     for lineage in there.lineages().iter() {
         for version in there.versions(&lineage.tip) {
-            there.content(&version.unwrap()).unwrap();
+            there.content(&version).unwrap();
         }
     }
 }

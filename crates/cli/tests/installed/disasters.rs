@@ -267,3 +267,65 @@ fn what_is_there_already_is_kept_beside_what_comes_from_elsewhere() {
     after.remove(&beside);
     assert_eq!(after, before);
 }
+
+/// The file that names this machine, and its copy, as they could be after a crash or on a failing
+/// disk: cut at every length, gone, or full of something else.
+#[test]
+fn the_name_of_the_machine_is_damaged() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["default-user"]);
+    let own = machine.folder.join("data-history/default-user.git/forklore");
+    let versions = |machine: &Machine| machine.printed(&["log", "Ada/The harbour"]);
+    let before = versions(&machine);
+    assert!(before.contains("2 versions"), "{before}");
+    for name in ["machine", "machine-copy"] {
+        let whole = fs::read(own.join(name)).unwrap();
+        let cuts = (0..whole.len()).map(|length| Some(whole[..length].to_vec()));
+        let others = [None, Some(b"\0\0\0\0".to_vec()), Some(b"another-pc\n".to_vec())];
+        for harm in cuts.chain(others) {
+            match &harm {
+                Some(bytes) => fs::write(own.join(name), bytes).unwrap(),
+                None => fs::remove_file(own.join(name)).unwrap(),
+            }
+            let verified = machine.printed(&["history", "verify"]);
+            let is_noticed = verified.contains(&format!("forklore/{name}: differs"));
+            // A missing newline changes nothing, and earlier versions wrote no copy.
+            let is_harmless = match &harm {
+                Some(bytes) => bytes == whole.trim_ascii_end(),
+                None => name == "machine-copy",
+            };
+            assert_eq!(is_noticed, !is_harmless, "{harm:?}: {verified}");
+            let recorded = machine.printed(&["record"]);
+            assert!(recorded.starts_with("Nothing changed"), "{harm:?}: {recorded}");
+            assert_eq!(versions(&machine), before, "{harm:?}");
+            let healed = fs::read(own.join(name)).unwrap();
+            assert_eq!(healed.trim_ascii_end(), whole.trim_ascii_end(), "{harm:?}");
+        }
+    }
+
+    // Without either it stops and asks, and guesses nothing.
+    let name = fs::read_to_string(own.join("machine")).unwrap();
+    for other in ["", "another-pc\n"] {
+        fs::write(own.join("machine"), other).unwrap();
+        fs::remove_file(own.join("machine-copy")).unwrap();
+        machine.save("default-user", 12);
+        let refused = machine.run(&["record"]);
+        assert_eq!(refused.status.code(), Some(2));
+        assert!(printed(&refused).contains(name.trim()), "{}", printed(&refused));
+        assert_eq!(versions(&machine), before);
+        let repaired = machine.run(&["history", "repair", "--machine", name.trim()]);
+        assert!(repaired.status.success(), "{}", printed(&repaired));
+        assert_eq!(versions(&machine), before);
+    }
+    assert!(machine.run(&["record"]).status.success());
+    assert!(versions(&machine).contains("3 versions"));
+
+    // Under a new name the past is not lost from sight.
+    let unknown = machine.run(&["history", "repair", "--machine", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(machine.run(&["history", "repair", "--machine", "new"]).status.success());
+    machine.save("default-user", 13);
+    assert!(machine.run(&["record"]).status.success());
+    let log = versions(&machine);
+    assert!(log.contains("1 version") && log.contains("3 versions recorded on desk-"), "{log}");
+}

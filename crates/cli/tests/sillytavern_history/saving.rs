@@ -110,7 +110,6 @@ fn recorded(data: &Path) -> BTreeMap<String, BTreeSet<Digest>> {
     let mut all: BTreeMap<String, BTreeSet<Digest>> = BTreeMap::new();
     for lineage in history.lineages().iter() {
         for version in history.versions(&lineage.tip) {
-            let version = version.unwrap();
             let content = Digest::of(&history.content(&version).unwrap());
             all.entry(version.version.file.as_str().to_owned()).or_default().insert(content);
         }
@@ -199,7 +198,7 @@ fn sillytavern_what_changed_while_nobody_watched_is_recorded_as_a_gap() {
         let lineage = history.lineages().iter().find(|l| l.file().as_str() == name).unwrap();
         assert_eq!(&history.content(&lineage.tip).unwrap(), bytes, "{name}");
         assert_eq!(lineage.tip.version.why, Origin::Found, "{name}");
-        let before = history.versions(&lineage.tip).nth(1).unwrap().unwrap();
+        let before = history.versions(&lineage.tip).nth(1).unwrap();
         assert_eq!(before.version.why, Origin::Saved, "{name}");
     }
     say(&format!(

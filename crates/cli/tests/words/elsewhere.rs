@@ -148,16 +148,16 @@ fn a_remote_that_has_more_under_this_name() {
     assert_snapshot!(two.run("laptop", &["history", "push", "@stick.git"]), @r#"
     -- stderr --
       ! The remote has versions of 1 file of this machine that are not here. They were left alone.
-    Hint: If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.
+    Hint: If this history is a copy of another machine's, `forklore --history "$PLACE/laptop" history repair --machine new` lets it record under its own name.
     Hint: If they were purged here, `forklore --history "$PLACE/laptop" history push REMOTE --prune` makes the remote match.
     -- exit 1 --
     "#);
-    assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @"
+    assert_snapshot!(two.run("laptop", &["history", "pull", "@stick.git"]), @r#"
     Nothing new.
     -- stderr --
       ! The remote has versions of 1 file of this machine that are not here. They were left alone.
-    Hint: If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.
-    ");
+    Hint: If this history is a copy of another machine's, `forklore --history "$PLACE/laptop" history repair --machine new` lets it record under its own name.
+    "#);
 }
 
 #[test]

@@ -103,6 +103,7 @@ fn a_purge_says_what_it_cannot_reach() {
     29 objects removed; none is left in 1 pack, read to the last byte.
     Not removed, because it is outside this history:
       the file itself: $DATA/default-user/chats/Mara/The mill.jsonl
+      what you pushed or bundled: `forklore history push REMOTE --prune` removes it from a remote, but a host may keep it for a while
     ");
     assert_snapshot!(stage.run(["log", "The mill"]), @r#"
     -- stderr --
@@ -124,4 +125,128 @@ fn a_loss_that_was_meant_is_dismissed() {
     2 more: --all shows them.
     … not watched before this: versions may be missing.
     ");
+}
+
+/// The second of four packs is gone, with the only copy of what was recorded then.
+fn without_a_pack() -> Stage {
+    let stage = with_history(Stage::new());
+    let folder = stage.histories().join("default-user.git/objects/pack");
+    let indexes = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut indexes: Vec<PathBuf> =
+        indexes.filter(|path| path.extension().is_some_and(|end| end == "idx")).collect();
+    // They were written one after the other.
+    indexes.sort_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+    for end in ["idx", "pack"] {
+        fs::remove_file(indexes[1].with_extension(end)).unwrap();
+    }
+    stage
+}
+
+#[test]
+fn what_is_lost_for_good_stops_nothing_and_can_be_accepted() {
+    let stage = without_a_pack();
+    assert_snapshot!(stage.run(["log", "The mill"]), @r#"
+    Mara/The mill  chat, 1 message, 3 versions
+    ! 4  today 06:46       5 messages removed from the end, 1 left, chat no longer bound to a lorebook
+    … 3  today 05:06       message 2 edited (last good version)
+      1  2096-09-29 07:06  first seen, 3 messages, the last by Mara
+    … not watched before this: versions may be missing.
+    `forklore restore "Mara/The mill" --version 1` brings back its 3 messages.
+    -- stderr --
+      ! versions 2 to 3 of Mara/The mill cannot be read
+    Hint: `forklore history repair` saves what can be saved, and deletes nothing.
+    "#);
+    assert_snapshot!(stage.run(["show", "The mill", "--version", "2"]), @r#"
+    -- stderr --
+    Error: version 2 of "Mara/The mill" cannot be read: the history is damaged there
+    Hint: `forklore history verify` shows what is damaged.
+    -- exit 2 --
+    "#);
+    assert_snapshot!(stage.run(["rescue"]), @"
+    ! 1  today 06:46  Mara/The mill: only one message is left
+    Choose what to bring back by number, name or character, or use --all; what would be done is shown first.
+    -- stderr --
+      ! versions 2 to 3 of Mara/The mill cannot be read
+    Hint: `forklore history repair` saves what can be saved, and deletes nothing.
+    -- exit 1 --
+    ");
+    assert_snapshot!(stage.run(["status"]), @r#"
+    Stories of default-user  in $DATA
+      2 characters, 1 group, 9 chats in 8 families
+      8 main, 0 checkpoints, 1 branch
+      8 lorebooks, 2 made by Forklore, 3 unused
+      25 versions of 20 files in the history, 18.5 KB, newest just now
+
+    6 problems
+      ! Mara/The mill: only one message is left in version 4, 20 minutes ago
+      ! versions 2 to 3 of Mara/The mill cannot be read
+      ! Alice/Bereft: its lorebook "Lost" does not exist
+      ! Alice/Garbled tale: its lorebook "Garbled" cannot be read: it is not JSON: the text ends in the middle of a value
+      ! Alice/Old tale - Branch #1: shares its lorebook "Shared" with "Old tale"
+      ! Alice/Old tale: shares its lorebook "Shared" with "Old tale - Branch #1"
+    `forklore restore "Mara/The mill" --version 1` brings back its 3 messages.
+    `forklore history repair` saves what can be saved, and deletes nothing.
+    `forklore split --all` gives every timeline its own lorebook.
+    `forklore repair CHAT --from ...` gives a chat its lorebook back.
+    2 lorebooks made by Forklore are unused; `forklore clean` moves them to the trash.
+    -- exit 1 --
+    "#);
+    assert_snapshot!(run(&stage, &["dismiss", "--damage"]), @"
+    Dismissed: what was recorded of Mara/The mill in version 2 is lost.
+    Dismissed: message 3 of Mara/The mill in version 3 is lost.
+    Dismissed: message 4 of Mara/The mill in version 3 is lost.
+    Dismissed: message 5 of Mara/The mill in version 3 is lost.
+    ");
+    assert_snapshot!(run(&stage, &["repair"]), @"
+    Repaired: reconnected 1 run of older versions, set 1 file aside. Nothing was deleted.
+      set aside: $HISTORIES/default-user.git/forklore/damaged/1-packed-refs
+    Read 164 objects in 3 packs ([size]): 24 versions of 20 files.
+    Everything is sound but for what you know: 2 versions are lost.
+    Set aside by repairs: 1 damaged file.
+    ");
+    assert_snapshot!(run(&stage, &["dismiss", "--damage"]), @"Nothing in the history is reported as damaged.");
+    assert_snapshot!(run(&stage, &["verify"]), @"
+    Read 164 objects in 3 packs ([size]): 24 versions of 20 files.
+    Everything is sound but for what you know: 2 versions are lost.
+    Set aside by repairs: 1 damaged file.
+    ");
+    let status = stage.run(["status"]);
+    assert!(!status.contains("version 2 of"), "{status}");
+}
+
+#[test]
+fn a_fork_from_a_damaged_history_says_so() {
+    let stage = without_a_pack();
+    assert_snapshot!(stage.run(["branch", "Mara/The mill", "--at", "0", "--allow", "live", "--dry-run"]), @"
+    Would make the branch Mara/The mill - Branch #1 of Mara/The mill at message 0
+      lorebook  none, exact (this is its last message)
+    -- stderr --
+      ! the history is damaged, so it may know less than was recorded: `forklore history verify` shows what
+    ");
+    let json = stage.run([
+        "--json",
+        "branch",
+        "Mara/The mill",
+        "--at",
+        "0",
+        "--allow",
+        "live",
+        "--dry-run",
+    ]);
+    assert!(json.contains("past-unread"), "{json}");
+}
+
+#[test]
+fn a_damaged_history_is_repaired_before_anything_is_purged_from_it() {
+    let stage = with_history(Stage::new());
+    let pack = index(&stage).with_extension("pack");
+    let mut bytes = fs::read(&pack).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..].iter_mut().take(40).for_each(|byte| *byte = 0);
+    fs::remove_file(&pack).unwrap();
+    fs::write(&pack, bytes).unwrap();
+    let said = run(&stage, &["purge", "The mill", "--yes"]);
+    assert!(said.contains("It was repaired first; 2 damaged files set aside."), "{said}");
+    assert!(said.contains("removed; none is left"), "{said}");
+    assert!(stage.run(["log", "The mill"]).contains("nothing in the history is called"));
 }

@@ -12,7 +12,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folder::layout::UserFolders;
 use rustc_hash::FxHashSet;
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::file::{FileKind, FileName};
 use crate::git::object::{self, Id, id_of};
 use crate::record::recorder::OldFile;
@@ -299,10 +299,9 @@ fn traits_of(history: &History<'_>, lineage: &Lineage) -> Result<Traits> {
         return Ok(Traits::default());
     }
     let store = history.store();
-    match Tracked::read(store, lineage.tip.tree)?.head {
-        Some(head) => Ok(Traits::read(&store.read(&head.id, object::Kind::Blob)?)),
-        None => Ok(Traits::default()),
-    }
+    let head = Tracked::read(store, lineage.tip.tree).if_readable()?.and_then(|it| it.head);
+    let header = head.and_then(|head| store.read(&head.id, object::Kind::Blob).ok());
+    Ok(header.map_or_else(Traits::default, |header| Traits::read(&header)))
 }
 
 fn versions_of(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Vec<(u32, Id)>>> {
@@ -311,11 +310,14 @@ fn versions_of(history: &History<'_>, lineage: &Lineage) -> Result<Vec<Vec<(u32,
     }
     let mut trees = vec![lineage.tip.tree];
     if let Some(oldest) = history.own_versions(lineage).last() {
-        trees.push(oldest?.tree);
+        trees.push(oldest.tree);
     }
     trees.dedup();
-    let read = |tree| Ok(Tracked::read(history.store(), tree)?.body.pieces().to_vec());
-    trees.into_iter().map(read).collect()
+    let read = |tree| {
+        let tracked = Tracked::read(history.store(), tree).if_readable().transpose()?;
+        Some(tracked.map(|tracked| tracked.body.pieces().to_vec()))
+    };
+    trees.into_iter().filter_map(read).collect()
 }
 
 /// Versions that need not be imported again.
@@ -324,7 +326,7 @@ fn known(history: &History<'_>) -> Result<FxHashSet<Id>> {
     for lineage in history.lineages().recorded_by(history.machine()) {
         if matches!(lineage.kind, FileKind::Chat | FileKind::Settings) {
             for stored in history.own_versions(lineage) {
-                known.insert(stored?.tree);
+                known.insert(stored.tree);
             }
         }
     }

@@ -7,7 +7,7 @@ use gix_pack::Bundle;
 use gix_pack::cache::lru::MemoryCappedHashmap;
 use gix_pack::data::decode::header::ResolvedBase;
 
-use super::object::{HASH, Id, Kind};
+use super::object::{HASH, Id, Kind, id_of};
 
 /// The size of the cache of delta bases.
 const CACHE: usize = 16 << 20;
@@ -109,7 +109,12 @@ impl Packs {
     pub fn read(&self, id: &Id, out: &mut Vec<u8>) -> Result<Option<Kind>, PackError> {
         self.read_first(id, |bundle, index, Reader { inflate, cache, .. }| {
             let found = bundle.get_object_by_index(index, out, inflate, cache);
-            found.map(|(data, _)| data.kind).map_err(|error| error.to_string())
+            let kind = found.map(|(data, _)| data.kind).map_err(|error| error.to_string())?;
+            // A damaged index leads to another object, which is sound in itself.
+            match id_of(kind, out) {
+                Ok(own) if own == *id => Ok(kind),
+                _ => Err("its content does not have this id".to_owned()),
+            }
         })
     }
 

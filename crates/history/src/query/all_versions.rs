@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use crate::error::Result;
 use crate::git::object::Id;
 use crate::version::commit::StoredVersion;
 use crate::version::history::History;
@@ -16,7 +15,7 @@ use crate::version::lineage::Lineage;
 pub struct AllVersions<'h, 'd> {
     history: &'h History<'d>,
     /// The newest version of each file that was not returned yet, and its predecessor.
-    next: BTreeMap<Key<'h>, (AnyVersion<'h>, Option<Result<StoredVersion>>)>,
+    next: BTreeMap<Key<'h>, (AnyVersion<'h>, Option<StoredVersion>)>,
 }
 
 /// A version of any file.
@@ -31,11 +30,9 @@ type Key<'h> = (SystemTime, u64, Id, &'h str);
 
 impl<'h> AllVersions<'h, '_> {
     fn add(&mut self, lineage: &'h Lineage, stored: StoredVersion, latest: Option<SystemTime>) {
-        let before = stored.parent.map(|parent| StoredVersion::read(self.history.store(), parent));
         let is_own = |before: &StoredVersion| before.version.lineage == stored.version.lineage;
-        let before = before.filter(|before| before.as_ref().map_or(true, is_own));
-        let known = before.as_ref().and_then(|before| before.as_ref().ok());
-        let time = stored.version.effective_time(known.map(|before| &before.version));
+        let before = self.history.before(&stored).filter(is_own);
+        let time = stored.version.effective_time(before.as_ref().map(|before| &before.version));
         let when = latest.map_or(time, |latest| latest.min(time));
         let key = (when, stored.version.order, stored.id, lineage.reference.as_str());
         self.next.insert(key, (AnyVersion { lineage, stored, time }, before));
@@ -43,16 +40,14 @@ impl<'h> AllVersions<'h, '_> {
 }
 
 impl<'h> Iterator for AllVersions<'h, '_> {
-    type Item = Result<AnyVersion<'h>>;
+    type Item = AnyVersion<'h>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let ((when, ..), (found, before)) = self.next.pop_last()?;
-        match before {
-            Some(Ok(before)) => self.add(found.lineage, before, Some(when)),
-            Some(Err(error)) => return Some(Err(error)),
-            None => {}
+        if let Some(before) = before {
+            self.add(found.lineage, before, Some(when));
         }
-        Some(Ok(found))
+        Some(found)
     }
 }
 

@@ -47,7 +47,6 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLi
     let mut new = Vec::new();
     let mut fits = false;
     for version in history.versions(&lineage.tip) {
-        let version = version?;
         if Some(version.id) == last {
             fits = true;
             break;
@@ -56,6 +55,14 @@ pub fn catalog(history: &History<'_>, lineage: &Lineage) -> Result<Vec<CatalogLi
     }
     new.reverse();
     let mut lines = if fits { known } else { Vec::new() };
+    let mut before = lines.last().map(|line| line.number);
+    for line in &mut new {
+        // What was in a version that is lost is not known, so nothing is said about the time around it.
+        if before.is_some_and(|before| before + 1 != line.number) {
+            (line.was_seen, line.was_found) = (false, false);
+        }
+        before = Some(line.number);
+    }
     let has_many_new = new.len() >= MANY_NEW;
     lines.extend(new);
     if has_many_new {

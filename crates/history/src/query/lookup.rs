@@ -158,7 +158,6 @@ impl<'h, 'd> Finder<'h, 'd> {
 
     fn had_name(&self, lineage: &Lineage, text: &str) -> Result<bool> {
         for stored in self.history.own_versions(lineage) {
-            let stored = stored?;
             let name = &stored.version.file;
             if name != lineage.file() && has_name(lineage.kind, name, text, &|name| name == text) {
                 return Ok(true);

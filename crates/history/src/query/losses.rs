@@ -3,7 +3,7 @@
 use forklore_core::compare::change_summary::Collapse;
 use rustc_hash::FxHashSet;
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::file::{FileKind, FileName};
 use crate::git::object::Id;
 use crate::version::commit::{Origin, StoredVersion};
@@ -60,7 +60,6 @@ impl History<'_> {
         let mut later = LaterVersions::default();
         let mut lost: Option<StoredVersion> = None;
         for stored in self.versions(&lineage.tip) {
-            let stored = stored?;
             if let Some(lost) = lost.take() {
                 let is_open = !later.make_good(&lost, &stored)
                     && !self
@@ -71,12 +70,11 @@ impl History<'_> {
                 // After several losses in a row, only the version before all of them is worth
                 // restoring.
                 if is_open && stored.version.collapse.is_none() {
-                    losses.push(Loss {
-                        reference: lineage.reference.clone(),
-                        file: lineage.file().clone(),
-                        lost,
-                        good: stored.clone(),
-                    });
+                    let (reference, file) = (lineage.reference.clone(), lineage.file().clone());
+                    // The best that can still be read.
+                    let good = self.last_there(&stored).if_readable()?;
+                    let good = good.map_or_else(|| stored.clone(), |(good, _)| good);
+                    losses.push(Loss { reference, file, lost, good });
                 }
             }
             if stored.version.lineage != lineage_of(&lineage.reference) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_core::sillytavern::names::book_key;
 
-use crate::error::{HistoryError, Result};
+use crate::error::{HistoryError, IfReadable as _, Result};
 use crate::file::FileKind;
 use crate::git::object;
 use crate::version::commit::{Origin, StoredVersion, Version};
@@ -22,6 +22,8 @@ pub enum LookupError {
     Ambiguous { wanted: String, found: Vec<String> },
     #[error("there is no version {wanted} of {file:?}")]
     NoVersion { file: String, wanted: u64, newest: u64 },
+    #[error("version {wanted} of {file:?} cannot be read: the history is damaged there")]
+    Lost { file: String, wanted: u64 },
     #[error(transparent)]
     History(#[from] HistoryError),
 }
@@ -29,21 +31,21 @@ pub enum LookupError {
 impl History<'_> {
     /// The versions that were recorded for a file under all of its names, newest first; without
     /// those of the file that it is a copy of.
-    pub fn own_versions(&self, lineage: &Lineage) -> impl Iterator<Item = Result<StoredVersion>> {
+    pub fn own_versions(&self, lineage: &Lineage) -> impl Iterator<Item = StoredVersion> {
         let own = lineage_of(&lineage.reference).to_owned();
-        self.versions(&lineage.tip).take_while(move |stored| {
-            stored.as_ref().map_or(true, |stored| stored.version.lineage == own)
-        })
+        self.versions(&lineage.tip).take_while(move |stored| stored.version.lineage == own)
     }
 
     /// The version with this number: the file's own or, failing that, of the file that it is a copy
     /// of.
     pub fn version(&self, lineage: &Lineage, number: u64) -> Result<StoredVersion, LookupError> {
         for stored in self.versions(&lineage.tip) {
-            let stored = stored?;
             if stored.version.number == number {
                 return Ok(stored);
             }
+        }
+        if self.is_lost(lineage_of(&lineage.reference), number) {
+            return Err(LookupError::Lost { file: lineage.file().label(), wanted: number });
         }
         Err(LookupError::NoVersion {
             file: lineage.file().label(),
@@ -77,11 +79,10 @@ impl History<'_> {
         chat: &Lineage,
         version: &StoredVersion,
     ) -> Result<Option<(&Lineage, StoredVersion)>> {
-        let Some(name) = self.bound_book(version)? else { return Ok(None) };
+        let Some(Some(name)) = self.bound_book(version).if_readable()? else { return Ok(None) };
         let key = book_key(&name);
         let mut next = None;
         for stored in self.versions(&chat.tip) {
-            let stored = stored?;
             if stored.id == version.id {
                 break;
             }
@@ -101,7 +102,6 @@ impl History<'_> {
         });
         let Some(book) = book else { return Ok(None) };
         for stored in self.own_versions(book) {
-            let stored = stored?;
             if is_before(&stored.version) && stored.version.why != Origin::Deleted {
                 return Ok(Some((book, stored)));
             }
@@ -115,7 +115,8 @@ impl History<'_> {
         let mut found = Vec::new();
         for lineage in self.lineages().own(self.machine()) {
             if lineage.kind == FileKind::Chat
-                && self.bound_book(&lineage.tip)?.is_some_and(|name| book_key(&name) == key)
+                && let Some(Some(name)) = self.bound_book(&lineage.tip).if_readable()?
+                && book_key(&name) == key
             {
                 found.push(lineage);
             }
@@ -141,5 +142,6 @@ forklore_core::diagnostics!(LookupError {
         wanted: *wanted,
         newest: *newest,
     ),
+    Self::Lost { file, wanted } => ("version-lost", file: file.as_str(), wanted: *wanted),
     Self::History(error) => [error: HistoryError],
 });

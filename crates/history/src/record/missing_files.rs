@@ -12,7 +12,7 @@ use forklore_tavern::disk::Disk;
 use forklore_tavern::folder::layout::UserFolders;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::file::{FileKind, FileName};
 use crate::git::object::Id;
 use crate::query::losses::dismissal;
@@ -153,7 +153,7 @@ pub fn missing<'h>(
     for lineage in &gone {
         let alike = new_by_size.get(&(Some(lineage.kind), lineage.tip.version.bytes));
         let Some(alike) = alike else { continue };
-        let content = history.content(&lineage.tip)?;
+        let Some(content) = history.content(&lineage.tip).if_readable()? else { continue };
         let is_it = |path: &std::path::PathBuf| {
             read_stable(disk, path).is_ok_and(|(bytes, _)| bytes == content)
         };
@@ -220,7 +220,7 @@ impl History<'_> {
         let mut books = Vec::new();
         for lineage in missing.iter().copied().chain(self.recently_deleted(is_there)) {
             if lineage.kind == FileKind::Chat
-                && let Some(book) = self.bound_book(&lineage.tip)?
+                && let Some(Some(book)) = self.bound_book(&lineage.tip).if_readable()?
             {
                 books.push((lineage.file().label(), book));
             }
@@ -298,14 +298,17 @@ impl MessagesElsewhere<'_, '_> {
                     && !other.is_deleted()
                     && !is_missing();
                 if is_neighbour {
-                    let tracked = Tracked::read(self.history.store(), other.tip.tree)?;
+                    let tracked = Tracked::read(self.history.store(), other.tip.tree);
+                    let Some(tracked) = tracked.if_readable()? else { continue };
                     messages.extend(tracked.body.pieces().iter().map(|(_, id)| *id));
                 }
             }
             self.folders.insert(folder.to_owned(), messages);
         }
         let there = &self.folders[folder];
-        let tracked = Tracked::read(self.history.store(), chat.tip.tree)?;
+        let tracked = Tracked::read(self.history.store(), chat.tip.tree).if_readable()?;
+        // Where they cannot be compared, all of them count.
+        let Some(tracked) = tracked else { return Ok(all) };
         let own = tracked.body.pieces().iter().filter(|(_, id)| !there.contains(id));
         // A newline at the end is a piece but not a message.
         Ok((own.count() as u64).min(all))
@@ -313,8 +316,8 @@ impl MessagesElsewhere<'_, '_> {
 
     /// Whether Forklore made this lorebook. Those are deleted along with their timelines.
     fn is_made_by_forklore(&self, book: &Lineage) -> Result<bool> {
-        let bytes = self.history.content(&book.tip)?;
-        let Ok(book) = Book::read(&bytes) else { return Ok(false) };
+        let bytes = self.history.content(&book.tip).if_readable()?;
+        let Some(Ok(book)) = bytes.as_deref().map(Book::read) else { return Ok(false) };
         Ok(book.mark().and_then(Mark::read).is_some())
     }
 }

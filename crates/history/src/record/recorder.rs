@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::file::{FileKind, FileName};
 use crate::git::object::{self, Id};
 use crate::query::losses::{Loss, dismissal};
@@ -166,8 +166,7 @@ impl<'d> Recorder<'_, 'd> {
         before: &Tracked,
         bytes: &'b [u8],
     ) -> Result<ComparedFile<'b>> {
-        let mut put = |kind, data: &[u8], before| self.writing.put(kind, data, before);
-        compare(&mut put, self.memory.seed, kind, before, bytes)
+        compare(&mut self.writing, self.memory.seed, kind, before, bytes)
     }
 
     /// An unused ref for a file of this machine.
@@ -192,15 +191,31 @@ impl<'d> Recorder<'_, 'd> {
         bytes: &[u8],
     ) -> Result<Option<Recorded>> {
         let before = match self.memory.tracked.remove(&lineage.reference) {
-            Some((tip, tracked)) if tip == lineage.tip.id => tracked,
-            _ => self.read_tracked(lineage.tip.tree)?,
+            Some((tip, tracked)) if tip == lineage.tip.id => Some(tracked),
+            _ => self.read_tracked(lineage.tip.tree).if_readable()?,
         };
-        let compared = self.compare(lineage.kind, &before, bytes)?;
+        let compared =
+            self.compare(lineage.kind, before.as_ref().unwrap_or(&Tracked::default()), bytes)?;
         if compared.tree == lineage.tip.tree && !lineage.is_deleted() {
             self.memory.remember(&lineage.reference, lineage.tip.id, compared.now);
             return Ok(None);
         }
-        let mut summary = describe(&self.writing, lineage.kind, Some(&before), &compared)?;
+        let described = match &before {
+            Some(before) => {
+                describe(&self.writing, lineage.kind, Some(before), &compared).if_readable()?
+            }
+            None => None,
+        };
+        let mut summary = match described {
+            Some(summary) => summary,
+            // It is whole, whatever the one before it has become.
+            None => {
+                let summary = describe(&self.writing, lineage.kind, None, &compared)?;
+                let words =
+                    "changed; how is not known, because the version before it cannot be read";
+                Summary { words: words.to_owned(), ..summary }
+            }
+        };
         if let Origin::Restored { version } = change.why {
             // Going back to fewer messages was intended.
             summary.collapse = None;
@@ -241,7 +256,8 @@ impl<'d> Recorder<'_, 'd> {
         let whose = if is_own { String::new() } else { format!("{from_machine}:") };
         summary.words = format!("started as version {number} of {whose}{file}");
         let reference = self.new_reference(kind, name);
-        let before = Lineage { reference: String::new(), machine, kind, tip: from.clone() };
+        let before =
+            Lineage { reference: String::new(), machine, kind, tip: from.clone(), is_cut: false };
         // What a machine sends consists of its own versions only.
         let before = is_own.then_some(&before);
         self.add(&reference, before, change, summary, compared.tree).map(Some)
@@ -278,14 +294,21 @@ impl<'d> Recorder<'_, 'd> {
         let Some(kind) = name.kind() else { return Ok(None) };
         let parent = self.memory.lineages.get(reference).cloned();
         let before = match &parent {
-            Some(lineage) => self.read_tracked(lineage.tip.tree)?,
+            Some(lineage) => self.read_tracked(lineage.tip.tree).if_readable()?.unwrap_or_default(),
             None => Tracked::default(),
         };
         let compared = self.compare(kind, &before, bytes)?;
         if !known.insert(compared.tree) {
             return Ok(None);
         }
-        let summary = describe(&self.writing, kind, parent.as_ref().map(|_| &before), &compared)?;
+        let described = match &parent {
+            Some(_) => describe(&self.writing, kind, Some(&before), &compared).if_readable()?,
+            None => None,
+        };
+        let summary = match described {
+            Some(summary) => summary,
+            None => describe(&self.writing, kind, None, &compared)?,
+        };
         // What happened to an old chat long ago should not raise an alarm.
         let summary =
             Summary { words: format!("backup: {}", summary.words), collapse: None, ..summary };
@@ -313,7 +336,9 @@ impl<'d> Recorder<'_, 'd> {
         tree: Id,
     ) -> Result<Recorded> {
         let own = before.filter(|before| before.reference == reference);
-        let number = own.map_or(0, |before| before.tip.version.number);
+        // The number of what is lost is not given again.
+        let last = |before: &Lineage| before.tip.version.number + u64::from(before.is_cut);
+        let number = own.map_or(0, last);
         self.memory.order += 1;
         let version = Version {
             file: change.name.clone(),
@@ -345,6 +370,7 @@ impl<'d> Recorder<'_, 'd> {
             machine: self.memory.machine.clone(),
             kind: change.kind,
             tip: stored.clone(),
+            is_cut: false,
         };
         let machine = self.memory.machine.clone();
         self.memory.lineages.insert(lineage, &machine);

@@ -63,6 +63,16 @@ impl Layout {
         self.own_folder().join("machine")
     }
 
+    /// The same once more, in case that file is damaged.
+    pub(crate) fn machine_copy(&self) -> PathBuf {
+        self.own_folder().join("machine-copy")
+    }
+
+    /// The hash of `packed-refs`, which shows whether some of it is missing.
+    pub(crate) fn refs_hash(&self) -> PathBuf {
+        self.own_folder().join("refs-hash")
+    }
+
     pub fn lock(&self) -> PathBuf {
         self.own_folder().join("lock")
     }
@@ -70,6 +80,11 @@ impl Layout {
     /// Where damaged files are moved. They are only ever removed at the user's request.
     pub fn damaged(&self) -> PathBuf {
         self.own_folder().join("damaged")
+    }
+
+    /// Lists the versions that the user has accepted as lost.
+    pub(crate) fn accepted(&self) -> PathBuf {
+        self.own_folder().join("accepted")
     }
 
     /// Lists what is being purged, until the purge is finished.
@@ -125,9 +140,11 @@ impl Layout {
         self.repository.join("HEAD")
     }
 
-    /// Whether there is a repository. `HEAD` is created last.
+    /// Whether there is a repository, as far as it was created. `HEAD` is created last; the others
+    /// show that it existed.
     pub fn exists(&self, disk: &dyn Disk) -> Result<bool> {
-        disk.exists(&self.head())
+        let signs = [self.head(), self.journal(), self.packed_refs()];
+        Ok(signs.iter().any(|sign| disk.exists(sign).unwrap_or(true)))
     }
 
     /// Creates whatever is missing. Requires the lock.
@@ -135,7 +152,7 @@ impl Layout {
         for folder in [self.packs(), self.refs(), self.own_folder()] {
             disk.make_dirs(&folder).doing("make", &folder)?;
         }
-        if !self.exists(disk)? {
+        if !disk.exists(&self.head())? {
             // A process that crashed may have created some of them without syncing.
             let packs = self.packs();
             let above = packs.ancestors().skip(1).take(3);

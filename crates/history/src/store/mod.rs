@@ -11,6 +11,7 @@ pub mod packs;
 pub mod place;
 mod writing;
 
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use forklore_tavern::disk::clock::Clock;
 use forklore_tavern::disk::lock::UserLock;
 use forklore_tavern::disk::{Disk, Stat};
 use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::{Doing, HistoryError, Result};
 use crate::git::object::{Id, Kind, Object};
@@ -26,6 +28,7 @@ use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
 use crate::git::refs::{self, Refs};
 use crate::store::files::Files as _;
+use crate::version::strays::Strays;
 use journal::Recording;
 use layout::Layout;
 
@@ -58,6 +61,12 @@ pub struct Store<'d> {
     loose: Vec<(PathBuf, Id)>,
     pending: Pending,
     journal: JournalState,
+    /// Some refs may be missing.
+    has_damaged_refs: bool,
+    /// Found when they are needed.
+    strays: OnceCell<Strays>,
+    /// An object was wanted and could not be read.
+    met_damage: Cell<bool>,
     /// How often everything was read.
     loads: u64,
 }
@@ -118,6 +127,9 @@ impl<'d> Store<'d> {
             loose: Vec::new(),
             pending: Pending::default(),
             journal: JournalState::default(),
+            has_damaged_refs: false,
+            strays: OnceCell::new(),
+            met_damage: Cell::new(false),
             loads: 0,
         }
     }
@@ -155,7 +167,9 @@ impl<'d> Store<'d> {
         self.loads += 1;
         self.reopen()?;
         (self.refs, self.loose) = self.read_refs()?;
+        self.has_damaged_refs = self.examine_refs()?;
         self.pending = Pending::default();
+        self.strays = OnceCell::new();
 
         let path = self.layout.journal();
         let stat = self.disk.stat_of(&path)?;
@@ -167,6 +181,7 @@ impl<'d> Store<'d> {
             // Truncated while it was being created, or never created.
             self.journal =
                 JournalState { is_damaged: !bytes.is_empty(), ..JournalState::default() };
+            journal::salvage(&bytes).into_iter().for_each(|it| self.apply_recording(it));
             return Ok(());
         };
         self.journal = JournalState {
@@ -176,9 +191,44 @@ impl<'d> Store<'d> {
             stat,
             is_damaged: read.is_damaged,
         };
-        for recording in read.recordings {
-            self.apply_recording(recording);
+        // In a damaged one, any whole recording counts, whatever the file's beginning says.
+        let recordings = if read.is_damaged { journal::salvage(&bytes) } else { read.recordings };
+        recordings.into_iter().for_each(|recording| self.apply_recording(recording));
+        Ok(())
+    }
+
+    /// Whether `packed-refs` may have lost something since it was written.
+    fn examine_refs(&self) -> Result<bool> {
+        let Some(text) = self.disk.read_if_exists(&self.layout.packed_refs())? else {
+            return Ok(!self.packs.bundles().is_empty());
+        };
+        if refs::write(&refs::read(&text)) != text {
+            return Ok(true);
         }
+        // Histories of earlier versions have no hash.
+        let hash = self.disk.read_if_exists(&self.layout.refs_hash())?;
+        Ok(hash.is_some_and(|hash| hash != hash_of(&text).as_bytes()))
+    }
+
+    /// Adds the refs that are missing, before the file that lost them is written again. It is kept.
+    fn restore_refs(&mut self) -> Result<()> {
+        let path = self.layout.packed_refs();
+        let text = self.disk.read_if_exists(&path)?.unwrap_or_default();
+        if refs::write(&refs::read(&text)) != text {
+            let folder = self.layout.damaged();
+            self.disk.make_dirs(&folder).doing("make", &folder)?;
+            let aside = folder.join(format!("{}-packed-refs", self.clock.slug()));
+            self.disk.write(&aside, &[&text])?;
+        }
+        let strays = self.strays();
+        let heads =
+            strays.lineages().map(|(lineage, newest)| (format!("refs/heads/{lineage}"), newest.id));
+        let missing: Refs = heads.chain(strays.pinned()).collect();
+        for (name, id) in missing {
+            self.refs.entry(name).or_insert(id);
+        }
+        self.has_damaged_refs = false;
+        self.loads += 1;
         Ok(())
     }
 
@@ -210,12 +260,44 @@ impl<'d> Store<'d> {
 
     fn apply_recording(&mut self, recording: Recording) {
         for object in recording.objects {
-            if !self.pending.at.contains_key(&object.id) && !self.packs.has(&object.id) {
+            if !self.pending.at.contains_key(&object.id) && !self.is_stored(&object.id) {
                 self.pending.at.insert(object.id, self.pending.objects.len());
                 self.pending.objects.push(object);
             }
         }
         self.refs.extend(recording.refs);
+    }
+
+    /// Whether a pack has the object in readable form.
+    fn is_stored(&self, id: &Id) -> bool {
+        self.packs.has(id) && matches!(self.packs.read(id, &mut Vec::new()), Ok(Some(_)))
+    }
+
+    /// Whether the object is here, and has this content when it is read.
+    pub(crate) fn holds(&self, id: &Id, kind: Kind, data: &[u8], buffer: &mut Vec<u8>) -> bool {
+        if let Some(at) = self.pending.at.get(id) {
+            return self.pending.objects[*at].data == data;
+        }
+        self.packs.has(id)
+            && matches!(self.packs.read(id, buffer), Ok(Some(found)) if found == kind)
+            && buffer == data
+    }
+
+    /// The ids of all objects.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = Id> + '_ {
+        let packed = self.packs.bundles().iter().flat_map(|bundle| bundle.index.iter());
+        let pending = self.pending.objects.iter().map(|object| object.id);
+        packed.map(|entry| entry.oid).chain(pending)
+    }
+
+    /// The versions that can be read, whether or not anything leads to them.
+    pub(crate) fn strays(&self) -> &Strays {
+        self.strays.get_or_init(|| Strays::find(self))
+    }
+
+    /// Whether refs may be missing.
+    pub(crate) fn has_damaged_refs(&self) -> bool {
+        self.has_damaged_refs
     }
 
     pub fn disk(&self) -> &'d dyn Disk {
@@ -270,7 +352,17 @@ impl<'d> Store<'d> {
             out.extend_from_slice(&object.data);
             return Ok(object.kind);
         }
-        self.packs.read(id, out)?.ok_or(HistoryError::Missing(*id))
+        let found = self.packs.read(id, out).map_err(HistoryError::from);
+        let found = found.and_then(|found| found.ok_or(HistoryError::Missing(*id)));
+        if found.is_err() {
+            self.met_damage.set(true);
+        }
+        found
+    }
+
+    /// Whether something that was wanted so far could not be read.
+    pub fn met_damage(&self) -> bool {
+        self.met_damage.get()
     }
 
     /// The kind and size of an object; `None` if there is no such object.
@@ -301,6 +393,10 @@ impl<'d> Store<'d> {
         let lock = self.lock()?;
         if !self.is_unchanged()? {
             self.load()?;
+        }
+        if self.has_damaged_refs {
+            self.restore_refs()?;
+            self.flush()?;
         }
         if self.journal.stat.is_none() || self.journal.is_damaged {
             self.reset_journal()?;
@@ -420,7 +516,9 @@ impl<'d> Store<'d> {
     }
 
     pub(crate) fn write_refs(&mut self) -> Result<()> {
-        self.disk.replace(&self.layout.packed_refs(), &[&refs::write(&self.refs)])?;
+        let text = refs::write(&self.refs);
+        self.disk.replace(&self.layout.packed_refs(), &[&text])?;
+        self.disk.replace(&self.layout.refs_hash(), &[hash_of(&text).as_bytes()])?;
         // A loose ref takes precedence over `packed-refs`, even if it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
             let text = self.disk.read(&path).unwrap_or_default();
@@ -468,6 +566,10 @@ impl<'d> Store<'d> {
         self.packs.add(&index)?;
         Ok(index)
     }
+}
+
+fn hash_of(refs: &[u8]) -> String {
+    format!("{:016x}\n", xxh3_64(refs))
 }
 
 #[cfg(test)]

@@ -23,13 +23,14 @@ pub struct Writing<'s, 'd> {
     batch: Recording,
     size: usize,
     at: FxHashMap<Id, usize>,
+    buffer: Vec<u8>,
     _lock: UserLock,
 }
 
 impl<'s, 'd> Writing<'s, 'd> {
     pub(super) fn new(store: &'s mut Store<'d>, lock: UserLock) -> Self {
         let (batch, at) = (Recording::default(), FxHashMap::default());
-        Self { store, batch, size: 0, at, _lock: lock }
+        Self { store, batch, size: 0, at, buffer: Vec::new(), _lock: lock }
     }
 
     pub fn store(&self) -> &Store<'d> {
@@ -40,8 +41,8 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.store
     }
 
-    /// Adds an object unless it already exists; borrowed data is copied only if it is added.
-    /// `before` is the object that it replaces.
+    /// Adds an object unless it already exists and can be read; borrowed data is copied only if it
+    /// is added. `before` is the object that it replaces.
     pub fn put(
         &mut self,
         kind: Kind,
@@ -49,13 +50,21 @@ impl<'s, 'd> Writing<'s, 'd> {
         before: Option<Id>,
     ) -> Result<Id> {
         let id = id_of(kind, data.as_ref())?;
-        if !self.has(&id) {
+        if !self.holds(&id, kind, data.as_ref()) {
             let data = data.into();
             self.size += data.len();
             self.at.insert(id, self.batch.objects.len());
             self.batch.objects.push(Object { id, kind, data, before });
         }
         Ok(id)
+    }
+
+    /// Whether the object is here, and has this content when it is read.
+    pub(crate) fn holds(&mut self, id: &Id, kind: Kind, data: &[u8]) -> bool {
+        match self.at.get(id) {
+            Some(at) => self.batch.objects[*at].data == data,
+            None => self.store.holds(id, kind, data, &mut self.buffer),
+        }
     }
 
     pub fn has(&self, id: &Id) -> bool {

@@ -19,6 +19,7 @@ use crate::version::Reachable;
 use crate::version::commit::StoredVersion;
 use crate::version::history::History;
 use crate::version::lineage::{Lineage, backups_reference, lineage_in, lineage_of};
+use crate::version::lost;
 
 /// What a purge would remove.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +76,6 @@ pub fn plan(history: &History<'_>, lineage: &Lineage) -> Result<PurgePlan> {
     for lineage in history.lineages().iter() {
         let own = lineage_of(&lineage.reference);
         for stored in history.versions(&lineage.tip) {
-            let stored = stored?;
             if is_gone(own) && stored.version.lineage == own {
                 plan.versions += 1;
                 names.insert(stored.version.file);
@@ -146,7 +146,6 @@ pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
 }
 
 fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
-    let machine = history.machine().to_owned();
     let mut purged = Purged::default();
     let doomed;
     {
@@ -156,7 +155,7 @@ fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
         let mut all = lineages;
         all.extend(layout.unfinished_purge(disk)?.unwrap_or_default());
         let gone: FxHashSet<&str> = all.iter().map(String::as_str).collect();
-        refuse_damaged(&examine_locked(writing.store(), &machine)?)?;
+        refuse_damaged(&examine_locked(writing.store())?)?;
         let lines: Vec<&str> = gone.iter().copied().collect();
         disk.replace(&layout.purge(), &[lines.join("\n").as_bytes()])?;
 
@@ -178,6 +177,9 @@ fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
         writing.set_refs(refs)?;
         repack(&mut writing)?;
         packs::remove_catalogs(writing.store())?;
+        let mut accepted = lost::accepted(writing.store())?;
+        accepted.retain(|lineage, _| !gone.contains(lineage.as_str()));
+        lost::write_accepted(writing.store(), &accepted)?;
         packs::remove_leftovers(writing.store())?;
         purged.set_aside = set_aside(writing.store())?;
         // The saved stats contain file names. They are rebuilt by the next scan.
@@ -188,7 +190,7 @@ fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
         disk.sync_folder(&layout.own_folder())?;
         writing.store_mut().load()?;
     }
-    let examined = examine(history.store_mut(), &machine, &|_, _| {})?;
+    let examined = examine(history.store_mut(), &|_, _| {})?;
     purged.packs = examined.packs.len();
     purged.left = count_left(&examined, &doomed);
     history.refresh()?;

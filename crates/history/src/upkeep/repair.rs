@@ -60,9 +60,9 @@ pub fn repair(
         let writing = store.write()?;
         let mut repair = Repair { writing, machine, live, repaired: Repaired::default() };
         for _ in 0..MOST_ROUNDS {
-            let examined = examine_locked(repair.writing.store(), &repair.machine)?;
+            let examined = examine_locked(repair.writing.store())?;
             if !repair.objects(&examined)? {
-                repair.small_files(&examined.faults)?;
+                repair.small_files()?;
                 repair.refs(&examined)?;
                 break;
             }
@@ -292,25 +292,14 @@ impl Repair<'_, '_> {
         Ok(())
     }
 
-    /// Repairs the files that git needs and Forklore does not, and the one that names this machine.
-    fn small_files(&self, faults: &[Fault]) -> Result<()> {
+    /// Repairs the files that git needs and Forklore does not.
+    fn small_files(&self) -> Result<()> {
         let store = self.writing.store();
         let (disk, layout) = (store.disk, store.layout());
         for (path, is_right) in layout.check(disk)? {
             if !is_right {
                 let old = copy_aside(store, &path)?;
                 disk.replace(&path, &[&layout.repaired_content(&path, &old)])?;
-            }
-        }
-        if faults.iter().any(|fault| fault.what == FaultKind::OtherMachine) {
-            let heads = store.refs().keys().filter_map(|name| name.strip_prefix("refs/heads/"));
-            let mut machines: Vec<&str> =
-                heads.filter_map(|name| Some(name.split_once('/')?.0)).collect();
-            machines.dedup();
-            // With several machines, it is unclear which one this is.
-            if let [machine] = machines[..] {
-                copy_aside(store, &layout.machine())?;
-                disk.replace(&layout.machine(), &[machine.as_bytes(), b"\n"])?;
             }
         }
         Ok(())

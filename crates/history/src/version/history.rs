@@ -1,22 +1,26 @@
 //! The history of one user: every version of every file, for reading and writing.
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use forklore_tavern::disk::Disk;
 use forklore_tavern::disk::clock::Clock;
 use rustc_hash::FxHashMap;
 
-use crate::error::Result;
+use crate::error::{HistoryError, Result};
 use crate::git::object::Id;
-use crate::store::files::Files as _;
 use crate::store::{Store, Writing};
-use crate::version::commit::{StoredVersion, Version};
-use crate::version::lineage::{Lineages, slug};
+use crate::version::commit::{Origin, StoredVersion, Version};
+use crate::version::lineage::Lineages;
+use crate::version::lost::{self, LostNotes, LostVersions};
+use crate::version::machine::{self, MachineName};
 use crate::version::tracked::Tracked;
 
 pub struct History<'d> {
     store: Store<'d>,
     memory: Memory,
+    /// Versions that could not be read when they were wanted.
+    lost: RefCell<LostNotes>,
 }
 
 /// Cached state of the store.
@@ -32,6 +36,9 @@ pub(crate) struct Memory {
     pub(crate) seed: u64,
 }
 
+/// More than were ever recorded after the newest version that can be read.
+const LOST_ORDERS: u64 = 1_000_000;
+
 /// How many pieces are cached at most, over all files: about forty bytes each.
 const MOST_PIECES: usize = 500_000;
 
@@ -44,7 +51,7 @@ impl<'d> History<'d> {
         host: &str,
     ) -> Result<Self> {
         let mut store = Store::open(disk, clock, repository)?;
-        let machine = machine(&mut store, host)?;
+        let machine = machine::ensure(&mut store, host)?;
         Ok(Self::of(store, machine))
     }
 
@@ -55,14 +62,14 @@ impl<'d> History<'d> {
         repository: impl Into<PathBuf>,
     ) -> Result<Self> {
         let store = Store::open_existing(disk, clock, repository)?;
-        let machine = read_machine(&store)?.unwrap_or_default();
+        let machine = machine_for_reading(&store)?;
         Ok(Self::of(store, machine))
     }
 
     fn of(store: Store<'d>, machine: String) -> Self {
         let seed = xxhash_rust::xxh3::xxh3_64(store.clock.slug().as_bytes());
         let memory = Memory { machine, seed, ..Memory::default() };
-        let mut history = Self { store, memory };
+        let mut history = Self { store, memory, lost: RefCell::default() };
         history.memory.refresh(&history.store);
         history
     }
@@ -104,20 +111,62 @@ impl<'d> History<'d> {
 
     /// The file's content in a version, byte for byte.
     pub fn content(&self, version: &StoredVersion) -> Result<Vec<u8>> {
-        Tracked::read(&self.store, version.tree)?.rebuild(&self.store, version.version.bytes)
+        let tracked = Tracked::read(&self.store, version.tree);
+        let content =
+            tracked.and_then(|tracked| tracked.rebuild(&self.store, version.version.bytes));
+        if content.as_ref().is_err_and(HistoryError::is_damage) {
+            self.lost.borrow_mut().add(version, [version.version.number].into_iter());
+        }
+        content
     }
 
-    /// A version and all versions before it, newest first.
-    pub fn versions(&self, tip: &StoredVersion) -> impl Iterator<Item = Result<StoredVersion>> {
-        let mut next = Some(Ok(tip.clone()));
-        std::iter::from_fn(move || {
-            let this = next.take()?;
-            if let Ok(StoredVersion { parent: Some(parent), version, .. }) = &this {
-                let before = StoredVersion::read(&self.store, *parent);
-                next = Some(before.or_else(|error| self.rescued(version).ok_or(error)));
+    /// A version and all versions before it, newest first. Those that cannot be read are left out,
+    /// and are among the [`History::lost`] from then on.
+    pub fn versions(&self, tip: &StoredVersion) -> impl Iterator<Item = StoredVersion> {
+        std::iter::successors(Some(tip.clone()), |this| self.before(this))
+    }
+
+    /// The version before this one.
+    pub fn before(&self, this: &StoredVersion) -> Option<StoredVersion> {
+        let parent = this.parent?;
+        let StoredVersion { version, .. } = this;
+        if let Ok(before) = StoredVersion::read(&self.store, parent) {
+            return Some(before);
+        }
+        let older = || self.store.strays().newest_before(&version.lineage, version.number);
+        let before = self.rescued(version).or_else(|| older().cloned());
+        let first = before.as_ref().map_or(1, |before| before.version.number + 1);
+        self.lost.borrow_mut().add(this, first..version.number);
+        before
+    }
+
+    /// The versions that could not be read so far, although they were wanted, without those that
+    /// the user has accepted as lost.
+    pub fn lost(&self) -> Vec<LostVersions> {
+        let accepted = lost::accepted(&self.store).unwrap_or_default();
+        let lost = self.lost.borrow().all().into_iter();
+        lost.filter_map(|lost| lost.without(&accepted)).collect()
+    }
+
+    /// Whether a version was wanted so far and could not be read.
+    pub(crate) fn is_lost(&self, lineage: &str, number: u64) -> bool {
+        let lost = self.lost.borrow().all();
+        lost.iter().any(|lost| lost.lineage == lineage && lost.numbers.contains(&number))
+    }
+
+    /// The newest version in which the file existed, from `tip` on, with its content. If that one
+    /// cannot be read, the newest one before it that can; [`History::lost`] has the others.
+    pub fn last_there(&self, tip: &StoredVersion) -> Result<(StoredVersion, Vec<u8>)> {
+        let mut damaged = None;
+        let there = self.versions(tip).filter(|stored| stored.version.why != Origin::Deleted);
+        for stored in there {
+            match self.content(&stored) {
+                Ok(bytes) => return Ok((stored, bytes)),
+                Err(error) if error.is_damage() => damaged = damaged.or(Some(error)),
+                Err(error) => return Err(error),
             }
-            Some(this)
-        })
+        }
+        Err(damaged.unwrap_or(HistoryError::Missing(tip.id)))
     }
 
     /// The refs in a folder that point to single versions of a lineage: numbers and commits.
@@ -140,45 +189,55 @@ impl<'d> History<'d> {
         StoredVersion::read(&self.store, newest).ok()
     }
 
+    /// Gives this machine a name: one of those under which something was recorded, or a new one if
+    /// none is given. Returns it, or `None` if nothing was recorded under the name.
+    pub fn name_machine(
+        disk: &'d dyn Disk,
+        clock: &'d dyn Clock,
+        repository: impl Into<PathBuf>,
+        host: &str,
+        name: Option<&str>,
+    ) -> Result<Option<String>> {
+        let store = Store::open(disk, clock, repository)?;
+        let name = match name {
+            Some(name) if !machine::recorded(&store).contains(name) => return Ok(None),
+            Some(name) => name.to_owned(),
+            None => machine::new_name(&store, host),
+        };
+        let _lock = store.lock()?;
+        machine::write(&store, &name)?;
+        Ok(Some(name))
+    }
+
     /// Reads the machine's name again after its file changed.
     pub(crate) fn reread_machine(&mut self) -> Result<()> {
-        if let Some(machine) = read_machine(&self.store)? {
-            self.memory.machine = machine;
-        }
+        self.memory.machine = machine_for_reading(&self.store)?;
         self.memory.invalidate();
         self.refresh()
     }
 }
 
-fn read_machine(store: &Store<'_>) -> Result<Option<String>> {
-    let bytes = store.disk.read_if_exists(&store.layout().machine())?;
-    Ok(bytes.map(|bytes| slug(&String::from_utf8_lossy(&bytes))))
-}
-
-/// The name of this machine in this history. It is unique, so that what several machines recorded
-/// can be stored side by side.
-fn machine(store: &mut Store<'_>, host: &str) -> Result<String> {
-    if let Some(machine) = read_machine(store)? {
-        return Ok(machine);
-    }
-    let path = store.layout().machine();
-    let (disk, clock) = (store.disk, store.clock);
-    let writing = store.write()?;
-    if let Some(machine) = read_machine(writing.store())? {
-        return Ok(machine);
-    }
-    let own: String = clock.slug().chars().filter(char::is_ascii_alphanumeric).take(6).collect();
-    let host: String = slug(host).chars().take(20).collect();
-    let machine = slug(&format!("{host}-{own}"));
-    disk.replace(&path, &[machine.as_bytes(), b"\n"])?;
-    Ok(machine)
+/// The name whose versions count as this machine's when they are read.
+fn machine_for_reading(store: &Store<'_>) -> Result<String> {
+    Ok(match machine::read(store)? {
+        MachineName::Known(name) => name,
+        MachineName::New => String::new(),
+        // There is no doubt whose these are if there is only one.
+        MachineName::Unclear(machines) if machines.len() == 1 => {
+            machines.into_iter().next().unwrap_or_default()
+        }
+        MachineName::Unclear(_) => String::new(),
+    })
 }
 
 impl Memory {
     fn refresh(&mut self, store: &Store<'_>) {
         self.lineages.refresh(store, &self.machine);
-        let own = self.lineages.recorded_by(&self.machine);
-        self.order = own.map(|lineage| lineage.tip.version.order).max().unwrap_or(0);
+        let own = || self.lineages.recorded_by(&self.machine);
+        let newest = own().map(|lineage| lineage.tip.version.order).max().unwrap_or(0);
+        // What is lost may have had higher ones.
+        let lost = if own().any(|lineage| lineage.is_cut) { LOST_ORDERS } else { 0 };
+        self.order = newest + lost;
         self.loads = Some(store.loads());
     }
 

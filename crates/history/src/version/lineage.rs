@@ -17,7 +17,10 @@ pub struct Lineage {
     pub reference: String,
     pub machine: String,
     pub kind: FileKind,
+    /// The newest version that can be read.
     pub tip: StoredVersion,
+    /// There were newer ones, which are lost.
+    pub is_cut: bool,
 }
 
 /// All lineages of a history.
@@ -61,20 +64,40 @@ impl Lineages {
             let Some((owner, kind)) = name.and_then(lineage_name::parse) else { continue };
             let lineage = match before.remove(reference) {
                 Some(known) if known.tip.id == *id => known,
-                _ => match StoredVersion::read(store, *id) {
-                    Ok(tip) => Lineage {
-                        reference: reference.clone(),
-                        machine: owner.to_owned(),
-                        kind,
-                        tip,
-                    },
-                    Err(error) => {
-                        self.unreadable.push((reference.clone(), error));
-                        continue;
-                    }
-                },
+                _ => {
+                    let read = StoredVersion::read(store, *id);
+                    let is_cut = read.is_err();
+                    let own = lineage_of(reference);
+                    let tip = match read {
+                        Ok(tip) if tip.version.lineage == own => Some(tip),
+                        Ok(_) => store.strays().newest(own).cloned(),
+                        Err(error) => {
+                            self.unreadable.push((reference.clone(), error));
+                            store.strays().newest(own).cloned()
+                        }
+                    };
+                    let Some(tip) = tip else { continue };
+                    let (reference, machine) = (reference.clone(), owner.to_owned());
+                    Lineage { reference, machine, kind, tip, is_cut }
+                }
             };
             self.insert(lineage, machine);
+        }
+        if store.has_damaged_refs() {
+            self.add_without_refs(store, machine);
+        }
+    }
+
+    /// Adds the lineages whose refs are lost.
+    fn add_without_refs(&mut self, store: &Store<'_>, machine: &str) {
+        for (name, newest) in store.strays().lineages() {
+            let reference = format!("refs/heads/{name}");
+            let Some((owner, kind)) = lineage_name::parse(name) else { continue };
+            if !self.by_reference.contains_key(&reference) {
+                let (machine_of, tip) = (owner.to_owned(), newest.clone());
+                let lineage = Lineage { reference, machine: machine_of, kind, tip, is_cut: false };
+                self.insert(lineage, machine);
+            }
         }
     }
 

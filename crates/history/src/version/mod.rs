@@ -6,7 +6,10 @@ mod gathering;
 pub mod history;
 pub mod lineage;
 pub(crate) mod lineage_name;
+pub(crate) mod machine;
+pub mod lost;
 pub mod split;
+pub(crate) mod strays;
 pub mod summary;
 pub mod tracked;
 

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 use crate::error::{HistoryError, Result};
 use crate::file;
 use crate::git::object::{Id, Kind, Object, TreeMode, add_to_tree, id_of, tree_lines};
-use crate::store::Store;
+use crate::store::{Store, Writing};
 use crate::version::body::Body;
 use crate::version::split::{Numbering, Split, split_with};
 
@@ -122,12 +122,40 @@ impl TreeParts {
     }
 }
 
-/// Stores an object and returns its id. The last argument is the object that it replaces.
-pub type PutObject<'a> = dyn FnMut(Kind, &[u8], Option<Id>) -> Result<Id> + 'a;
+/// Where the pieces of a file are stored.
+pub trait PieceStore {
+    /// Stores an object and returns its id. The last argument is the object that it replaces.
+    fn put(&mut self, kind: Kind, data: &[u8], before: Option<Id>) -> Result<Id>;
+
+    /// Whether a piece with this id and content is there and can be read.
+    fn has_piece(&mut self, id: &Id, data: &[u8]) -> bool;
+}
+
+impl PieceStore for Writing<'_, '_> {
+    fn put(&mut self, kind: Kind, data: &[u8], before: Option<Id>) -> Result<Id> {
+        Writing::put(self, kind, data, before)
+    }
+
+    fn has_piece(&mut self, id: &Id, data: &[u8]) -> bool {
+        self.holds(id, Kind::Blob, data)
+    }
+}
+
+impl PieceStore for Vec<Object> {
+    fn put(&mut self, kind: Kind, data: &[u8], before: Option<Id>) -> Result<Id> {
+        let id = id_of(kind, data)?;
+        self.push(Object { id, kind, data: data.to_vec(), before });
+        Ok(id)
+    }
+
+    fn has_piece(&mut self, _: &Id, _: &[u8]) -> bool {
+        false
+    }
+}
 
 /// Splits a file into pieces, and stores those that the previous version does not have.
 pub fn compare<'b>(
-    put: &mut PutObject<'_>,
+    store: &mut dyn PieceStore,
     seed: u64,
     kind: file::FileKind,
     before: &Tracked,
@@ -139,7 +167,7 @@ pub fn compare<'b>(
     if hashes.len() != split.body.len() {
         hashes = split.body.iter().map(|(_, range)| hash(&bytes[range.clone()])).collect();
     }
-    let mut matcher = PieceMatcher { put, seed, before, by_hash: None, misses: 0 };
+    let mut matcher = PieceMatcher { store, seed, before, by_hash: None, misses: 0 };
 
     let head = matcher.edge(before.head, &bytes[split.head.clone()])?;
     let tail = matcher.edge(before.tail, &bytes[split.tail.clone()])?;
@@ -156,21 +184,17 @@ pub fn compare<'b>(
         let id = matcher.piece(there.then_some(place), &bytes[range.clone()], *hash)?;
         pieces.push((*number, id));
     }
-    let body = before.body.with(pieces, &mut |tree, before| put(Kind::Tree, &tree, before))?;
+    let mut put = |tree: Vec<u8>, before| store.put(Kind::Tree, &tree, before);
+    let body = before.body.with(pieces, &mut put)?;
     let now = Tracked { numbering: split.numbering, head, tail, body, hashes };
-    let tree = put(Kind::Tree, &root(&now), None)?;
+    let tree = store.put(Kind::Tree, &root(&now), None)?;
     Ok(ComparedFile { bytes, split, now, tree })
 }
 
 /// All objects of a file, as if it had no previous version.
 pub fn objects(kind: file::FileKind, bytes: &[u8]) -> Result<Vec<Object>> {
     let mut objects = Vec::new();
-    let mut put = |kind, data: &[u8], before| {
-        let id = id_of(kind, data)?;
-        objects.push(Object { id, kind, data: data.to_vec(), before });
-        Ok(id)
-    };
-    compare(&mut put, 0, kind, &Tracked::default(), bytes)?;
+    compare(&mut objects, 0, kind, &Tracked::default(), bytes)?;
     Ok(objects)
 }
 
@@ -190,8 +214,8 @@ fn root(tracked: &Tracked) -> Vec<u8> {
 }
 
 /// Recognises pieces of the previous version.
-struct PieceMatcher<'k, 'p> {
-    put: &'k mut PutObject<'p>,
+struct PieceMatcher<'k> {
+    store: &'k mut dyn PieceStore,
     /// Random for every process, so that no one can craft two pieces with the same hash.
     seed: u64,
     before: &'k Tracked,
@@ -205,7 +229,7 @@ struct PieceMatcher<'k, 'p> {
 /// Up to this many, hashing the pieces is faster than building the table.
 const FEW_MISSES: usize = 8;
 
-impl PieceMatcher<'_, '_> {
+impl PieceMatcher<'_> {
     fn edge(&mut self, before: Option<TrackedPiece>, bytes: &[u8]) -> Result<Option<TrackedPiece>> {
         if bytes.is_empty() {
             return Ok(None);
@@ -215,7 +239,7 @@ impl PieceMatcher<'_, '_> {
             return Ok(Some(before));
         }
         let before = before.map(|before| before.id);
-        let id = (self.put)(Kind::Blob, bytes, before)?;
+        let id = self.store.put(Kind::Blob, bytes, before)?;
         Ok(Some(TrackedPiece { id, hash: Some(hash) }))
     }
 
@@ -230,13 +254,13 @@ impl PieceMatcher<'_, '_> {
         if let Some(id) = self.find_moved(hash) {
             return Ok(id);
         }
-        // `put` would find it among all objects, which takes longer.
+        // A piece that is still the same is read to see whether it can be.
         if let Some(old) = old.filter(|_| self.before.hashes.is_empty())
-            && id_of(Kind::Blob, bytes)? == old
+            && self.store.has_piece(&old, bytes)
         {
             return Ok(old);
         }
-        (self.put)(Kind::Blob, bytes, old)
+        self.store.put(Kind::Blob, bytes, old)
     }
 
     fn find_moved(&mut self, hash: u128) -> Option<Id> {

@@ -104,7 +104,7 @@ impl Stage {
         let repository = self.path("user.git");
         let history = History::open_existing(&RealDisk, &SystemClock, repository).unwrap();
         let lineage = history.lineages().iter().find(|it| it.file().bare_label() == book).unwrap();
-        let versions = history.own_versions(lineage).map(|stored| stored.unwrap().version);
+        let versions = history.own_versions(lineage).map(|stored| stored.version);
         let mut versions: Vec<_> =
             versions.map(|version| (version.count.unwrap(), version.why)).collect();
         versions.reverse();

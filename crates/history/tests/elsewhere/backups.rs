@@ -124,7 +124,7 @@ fn each_backup_finds_its_chat_by_what_is_in_it() {
     let live = history.lineages().live(&name).unwrap();
     assert_eq!(live.tip.version.why, Origin::Found);
     let backups = history.lineages().backups_of(live).unwrap();
-    let versions: Vec<_> = history.own_versions(backups).map(Result::unwrap).collect();
+    let versions: Vec<_> = history.own_versions(backups).collect();
     assert_eq!(versions.len(), 3);
     assert!(versions.is_sorted_by(|newer, older| newer.version.written > older.version.written));
     for stored in &versions {

@@ -4,7 +4,9 @@ use forklore_history::exchange::remote::{self, Git, RemoteError};
 use forklore_history::file::FileName;
 use forklore_history::query::lookup::Finder;
 use forklore_history::upkeep::pack::pack;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::RealDisk;
+use forklore_tavern::disk::clock::SystemClock;
 
 use crate::stage::{Stage, chat, everything, fsck, git, save, save_each_message};
 
@@ -144,7 +146,8 @@ fn a_copy_that_records_under_the_same_name_takes_nothing_away() {
     // Under a name of its own, it can send what it records and import what the other one has.
     let tip = copy.lineages().iter().next().unwrap().tip.id;
     drop(copy);
-    std::fs::remove_file(stage.path("Copy.git/forklore/machine")).unwrap();
+    let repository = stage.path("Copy.git");
+    History::name_machine(&RealDisk, &SystemClock, repository, "Copy", None).unwrap();
     let mut copy = stage.machine("Copy");
     assert_ne!(copy.machine(), pc.machine());
     let joined = remote::pull(&mut copy, &GIT(), &remote).unwrap();

@@ -93,12 +93,12 @@ pub(crate) fn everything(history: &History<'_>) -> BTreeMap<(String, String, u64
     assert!(history.lineages().unreadable.is_empty());
     for lineage in history.lineages().iter() {
         for stored in history.own_versions(lineage) {
-            let stored = stored.unwrap();
             let file = stored.version.file.as_str().to_owned();
             let content = history.content(&stored).unwrap();
             all.insert((lineage.machine.clone(), file, stored.version.number), content);
         }
     }
+    assert!(!history.store().met_damage());
     all
 }
 

@@ -202,12 +202,12 @@ pub(crate) fn by_us(history: &History<'_>) -> Rebuilt {
     let mut rebuilt = Rebuilt::new();
     for lineage in history.lineages().iter() {
         for version in history.versions(&lineage.tip) {
-            let version = version.unwrap();
             let bytes = history.content(&version).unwrap();
             assert_eq!(bytes.len() as u64, version.version.bytes);
             let name = version.version.file.as_str().to_owned();
             rebuilt.insert(version.version.order, (name, bytes));
         }
     }
+    assert!(!history.store().met_damage());
     rebuilt
 }

@@ -32,6 +32,9 @@ pub trait PastSource {
     /// An earlier version of one of these books, found by the digest in a seal.
     fn sealed(&self, books: &[&str], digest: Digest) -> Option<Vec<u8>>;
 
+    /// Whether something that was asked for could not be read.
+    fn is_damaged(&self) -> bool;
+
     /// Recently deleted chats, each with the book it was bound to, or the reason why they cannot be
     /// determined.
     fn deleted_chats(&self) -> Result<Vec<DeletedChat>, String>;

@@ -5,12 +5,14 @@ pub(super) mod checkpoint;
 
 use std::time::Duration;
 
+use forklore_core::diagnostic::Diagnostic;
 use forklore_core::finding::Obstacle;
 use forklore_tavern::folder::library::ChatFile;
 use forklore_tavern::work::fork::{CheckpointLink, ForkError, ForkOptions, Forked};
 use forklore_tavern::work::tavern::Tavern;
 
 use super::Outcome;
+use super::shared::damage::PastUnread;
 use super::shared::exactness::describe;
 use crate::args::QueueArg;
 use crate::exit::Exit;
@@ -35,7 +37,8 @@ fn run(
         QueueArg::Refuse | QueueArg::Drain => tavern.fork(chat, options)?,
     };
     say(ui, &forked);
-    ui.answer(&answer(&forked));
+    let unread = tavern.pasts.is_some_and(|pasts| pasts.is_damaged()).then_some(PastUnread);
+    ui.answer(&answer(&forked, unread.as_ref()));
     Ok(Exit::Fine)
 }
 
@@ -132,7 +135,9 @@ fn say(ui: &mut Ui<'_>, forked: &Forked) {
     }
 }
 
-fn answer(forked: &Forked) -> Json {
+fn answer(forked: &Forked, unread: Option<&PastUnread>) -> Json {
+    let remarks = forked.remarks.iter().map(Diagnostic::to_json);
+    let remarks = remarks.chain(unread.map(Diagnostic::to_json)).collect();
     let book = forked.seal.book.as_ref().map_or(Json::Null, |book| {
         Json::object([
             ("name", Json::from(book.name.as_str())),
@@ -173,7 +178,7 @@ fn answer(forked: &Forked) -> Json {
             ("combined", Json::from(combined)),
             ("link", Json::from(link)),
             ("group", Json::from(forked.group.clone())),
-            ("remarks", json::diagnostics(&forked.remarks)),
+            ("remarks", Json::Array(remarks)),
             ("operation", Json::from(forked.operation.map(|id| id as usize))),
         ],
     )

@@ -3,14 +3,19 @@
 use forklore_history::query::lookup::Finder;
 use forklore_history::query::versions::LookupError;
 use forklore_history::record::scan::home;
+use forklore_history::upkeep::fsck::{accept, verify};
+use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
 
+use super::verify::live_reader;
 use super::{Histories, Outcome};
 use crate::args::DismissArgs;
-use crate::commands::shared::gone;
+use crate::commands::shared::{damage, gone};
+use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::json::{self, Json};
+use crate::objection::Objection;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
 
@@ -21,6 +26,9 @@ pub(super) fn run(
     args: &DismissArgs,
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
+    if args.damage {
+        return dismiss_damage(ui, tavern, &mut history);
+    }
     let home = home(&tavern.folders);
     let gone = gone::find_all(tavern, &history)?.into_iter().flat_map(|vanished| vanished.files);
     let mut gone: Vec<Lineage> = gone.collect();
@@ -97,5 +105,27 @@ pub(super) fn run(
             ("gone", json::texts(gone.iter().map(|lineage| lineage.file().as_str()))),
         ],
     ));
+    Ok(Exit::Fine)
+}
+
+/// Accepts what is damaged and cannot be repaired.
+fn dismiss_damage(ui: &mut Ui<'_>, tavern: &Tavern<'_>, history: &mut History<'_>) -> Outcome {
+    let verified = {
+        let progress = ui.progress(0, "Reading");
+        verify(history, &live_reader(tavern), &|_, of| progress.tick_of(of))?
+    };
+    if !verified.faults.is_empty() || !verified.lost_refs.is_empty() {
+        return Err(CommandError::new(Objection::NotRepaired).hinted(damage::HINT));
+    }
+    accept(history, &verified.damage)?;
+    if verified.damage.is_empty() {
+        ui.say("Nothing in the history is reported as damaged.");
+    }
+    for damage in &verified.damage {
+        let line = Line::new().add(Style::Good, "Dismissed: ").bold(damage.to_string());
+        ui.say(line.plain(" is lost."));
+    }
+    let dismissed = verified.damage.iter().map(ToString::to_string);
+    ui.answer(&json::answer("history dismiss", [("damage", json::texts(dismissed))]));
     Ok(Exit::Fine)
 }

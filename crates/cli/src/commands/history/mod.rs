@@ -26,7 +26,7 @@ pub(crate) fn run(
     match &args.command {
         HistoryCommand::Pack => pack::run(ui, tavern, histories),
         HistoryCommand::Verify => verify::run(ui, tavern, histories),
-        HistoryCommand::Repair => repair::run(ui, tavern, histories),
+        HistoryCommand::Repair(args) => repair::run(ui, tavern, histories, args),
         HistoryCommand::Purge(args) => purge::run(ui, tavern, histories, args),
         HistoryCommand::Dismiss(args) => dismiss::run(ui, tavern, histories, args),
         HistoryCommand::Push(args) => push::run(ui, tavern, histories, args),

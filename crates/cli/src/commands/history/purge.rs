@@ -1,10 +1,14 @@
 //! `forklore history purge`
 
+use forklore_history::HistoryError;
 use forklore_history::query::lookup::Finder;
 use forklore_history::record::scan::home;
 use forklore_history::upkeep::purge::{OtherCopy, PurgePlan, Purged, copies, finish, plan, purge};
+use forklore_history::upkeep::repair::repair;
+use forklore_history::version::history::History;
 use forklore_tavern::work::tavern::Tavern;
 
+use super::verify::live_reader;
 use super::{Histories, Outcome};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
@@ -21,8 +25,11 @@ pub(super) fn run(
     args: &PurgeArgs,
 ) -> Outcome {
     let mut history = histories.open_existing(tavern)?;
-    if !args.dry_run && finish(&mut history)?.is_some() {
-        ui.note("An earlier purge was interrupted; it is complete now.");
+    if !args.dry_run {
+        let finished = repairing(ui, tavern, &mut history, &|history| finish(history))?;
+        if finished.is_some() {
+            ui.note("An earlier purge was interrupted; it is complete now.");
+        }
     }
     let home = home(&tavern.folders);
     let lineage = Finder::new(&history, tavern.disk, &home).find(&args.file)?.clone();
@@ -55,11 +62,29 @@ pub(super) fn run(
             return Ok(Exit::Failed);
         }
     }
-    let purged = purge(&mut history, &plan)?;
+    let purged = repairing(ui, tavern, &mut history, &|history| purge(history, &plan))?;
     say(ui, &purged);
     say_copies(ui, &copies);
     ui.answer(&answer(&plan, Some(&purged), &copies));
     Ok(Exit::failed_if(purged.left > 0))
+}
+
+/// Purges, and repairs the history first where it is damaged: what other files have in a damaged
+/// pack has to be saved before the pack is removed.
+fn repairing<T>(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    history: &mut History<'_>,
+    purge: &dyn Fn(&mut History<'_>) -> Result<T, HistoryError>,
+) -> Result<T, HistoryError> {
+    match purge(history) {
+        Err(HistoryError::Damaged(_)) => {}
+        other => return other,
+    }
+    let repaired = repair(history, &live_reader(tavern), &|_, _| {})?;
+    let files = count(repaired.set_aside.len(), "damaged file", "damaged files");
+    ui.note(format!("The history was damaged. It was repaired first; {files} set aside."));
+    purge(history)
 }
 
 fn say(ui: &mut Ui<'_>, purged: &Purged) {
@@ -89,19 +114,18 @@ fn say(ui: &mut Ui<'_>, purged: &Purged) {
 
 /// Lists copies that a purge does not reach.
 fn say_copies(ui: &mut Ui<'_>, copies: &[OtherCopy]) {
-    if !copies.is_empty() {
-        ui.say("Not removed, because it is outside this history:");
-    }
+    ui.say("Not removed, because it is outside this history:");
     for copy in copies {
         let line = Line::new().plain("  ");
         ui.say(match copy {
             OtherCopy::Live(path) => line.plain(format!("the file itself: {}", path.display())),
-            OtherCopy::Backup(path) => line.plain(format!("a SillyTavern backup: {}", path.display())),
-            OtherCopy::Remote(name) => line.plain(format!(
-                "what was pushed to {name}: `forklore history push REMOTE --prune` removes it from the branches there, but a host may keep it for a while"
-            )),
+            OtherCopy::Backup(path) => {
+                line.plain(format!("a SillyTavern backup: {}", path.display()))
+            }
+            OtherCopy::Remote(name) => line.plain(format!("what git sent to its remote {name}")),
         });
     }
+    ui.say("  what you pushed or bundled: `forklore history push REMOTE --prune` removes it from a remote, but a host may keep it for a while");
 }
 
 fn answer(plan: &PurgePlan, purged: Option<&Purged>, copies: &[OtherCopy]) -> Json {

@@ -83,6 +83,6 @@ pub(super) fn say_ours_differ(ui: &mut Ui<'_>, files: usize) {
         "The remote has versions of {files} of this machine that are not here. They were left alone.",
     )));
     ui.hint(
-        "If this history is a copy of another machine's, remove its file `forklore/machine`, so that it records under its own name.",
+        "If this history is a copy of another machine's, `forklore history repair --machine new` lets it record under its own name.",
     );
 }

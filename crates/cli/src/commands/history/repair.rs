@@ -1,10 +1,14 @@
 //! `forklore history repair`
 
+use std::collections::BTreeSet;
+
 use forklore_history::upkeep::repair::repair;
+use forklore_history::version::history::History;
 use forklore_tavern::work::tavern::Tavern;
 
 use super::verify::{answer, live_reader, say};
 use super::{Histories, Outcome};
+use crate::args::RepairHistoryArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::json::{self, Json};
@@ -12,13 +16,21 @@ use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
 
-pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -> Outcome {
+pub(super) fn run(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    args: &RepairHistoryArgs,
+) -> Outcome {
     let repository = histories.repository(tavern);
     let there = tavern.disk.stat(&repository).ok().flatten();
     if there.is_none() {
         // Fails with the usual message that there is no history.
         histories.open_existing(tavern)?;
         return Err(CommandError::new(Objection::NothingToRepair));
+    }
+    if let Some(wanted) = &args.machine {
+        name_machine(ui, tavern, histories, wanted)?;
     }
     // Opening recreates missing parts of the repository layout.
     let mut history = histories.open(tavern)?;
@@ -63,7 +75,7 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
     say(ui, &repaired.after);
     if !repaired.after.damage.is_empty() {
         ui.hint(
-            "If another machine or a remote has this history, `forklore history pull REMOTE` and then `repair` again may recover the rest.",
+            "If another machine or a remote has this history, `forklore history pull REMOTE` and then `repair` again may recover the rest. If nothing has: `forklore history dismiss --damage` ends the report."
         );
     }
     ui.answer(&json::answer(
@@ -83,4 +95,33 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         ],
     ));
     Ok(Exit::found_if(!repaired.after.is_sound()))
+}
+
+/// The name that stands for one that does not exist yet.
+const NEW: &str = "new";
+
+/// Gives this machine the name that was chosen.
+fn name_machine(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    wanted: &str,
+) -> Result<(), CommandError> {
+    let name = Some(wanted).filter(|wanted| *wanted != NEW);
+    let repository = histories.repository(tavern);
+    let named =
+        History::name_machine(tavern.disk, tavern.clock, repository, &histories.host, name)?;
+    match named {
+        Some(name) => {
+            ui.say(Line::new().plain("This machine records as ").bold(name).plain("."));
+            Ok(())
+        }
+        None => {
+            let history = histories.open_existing(tavern)?;
+            let machines: BTreeSet<String> =
+                history.lineages().iter().map(|lineage| lineage.machine.clone()).collect();
+            let (wanted, machines) = (wanted.to_owned(), machines.into_iter().collect());
+            Err(CommandError::new(Objection::UnknownMachine { wanted, machines }))
+        }
+    }
 }

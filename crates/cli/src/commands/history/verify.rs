@@ -63,7 +63,14 @@ pub(super) fn say(ui: &mut Ui<'_>, verified: &Verified) {
     }
     say_damage(ui, verified);
     let damaged = verified.versions - verified.sound_versions;
-    if verified.is_sound() {
+    if verified.versions == 0 && verified.is_sound() {
+        ui.say("Nothing has been recorded.");
+    } else if verified.is_sound() && verified.accepted > 0 {
+        let lost = versions(verified.accepted);
+        let are = if verified.accepted == 1 { "is" } else { "are" };
+        let words = format!("Everything is sound but for what you know: {lost} {are} lost.");
+        ui.say(Line::new().add(Style::Good, words));
+    } else if verified.is_sound() {
         ui.say(Line::new().add(Style::Good, "Everything is sound.").plain(
             " Every version can be rebuilt, and the newest of each file was, byte for byte.",
         ));
@@ -144,6 +151,7 @@ pub(super) fn answer(verified: &Verified) -> Json {
         ("sound_versions", Json::from(verified.sound_versions)),
         ("faults", Json::Array(faults.collect())),
         ("lost", Json::Array(damage.collect())),
+        ("accepted", Json::from(verified.accepted)),
         ("lost_refs", json::texts(verified.lost_refs.iter().map(|lost| &lost.reference))),
         ("unrecorded", json::texts(verified.unrecorded.iter().map(FileName::as_str))),
         ("set_aside", json::texts(verified.set_aside.iter().map(|path| path.display()))),

@@ -15,8 +15,8 @@ use forklore_tavern::work::tavern::Tavern;
 use jiff::tz::TimeZone;
 
 use crate::args::LogArgs;
-use crate::commands::shared::lines;
 use crate::commands::shared::ways_back::{restore_hint, size};
+use crate::commands::shared::{damage, lines};
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -107,7 +107,7 @@ struct Log<'l, 'd> {
 
 impl Log<'_, '_> {
     fn log_file(&self, ui: &mut Ui<'_>, lineage: &Lineage) -> Result<(), CommandError> {
-        let (shown, times, older) = self.select(lineage)?;
+        let (shown, times, older) = self.select(lineage);
         let pins = self.history.pins(lineage);
         let losses = self.history.losses_of(lineage)?;
         let name = self.finder.name_of(lineage);
@@ -144,10 +144,10 @@ impl Log<'_, '_> {
         }
         lines::say(ui, &log_lines);
         self.say_end(ui, shown.iter().map(|stored| &stored.version).zip(times), older as u64);
+        self.say_elsewhere(ui, lineage);
         let is_whole = older == 0 && !self.has_time_range();
-        let before = shown.last().filter(|_| is_whole).and_then(|oldest| oldest.parent);
-        let before =
-            before.map(|parent| StoredVersion::read(self.history.store(), parent)).transpose()?;
+        let before = shown.last().filter(|_| is_whole);
+        let before = before.and_then(|oldest| self.history.before(oldest));
         if let Some(before) = &before {
             let (file, number) = (before.version.file.label(), before.version.number);
             ui.say(Line::new().dim(format!(
@@ -190,20 +190,17 @@ impl Log<'_, '_> {
     }
 
     /// The versions of a file to show, when each was made, and how many more there are.
-    fn select(
-        &self,
-        lineage: &Lineage,
-    ) -> Result<(Vec<StoredVersion>, Vec<SystemTime>, usize), CommandError> {
+    fn select(&self, lineage: &Lineage) -> (Vec<StoredVersion>, Vec<SystemTime>, usize) {
         let mut versions = self.history.own_versions(lineage);
         let limit = if self.has_time_range() { usize::MAX } else { self.limit };
-        let shown: Vec<StoredVersion> = versions.by_ref().take(limit).collect::<Result<_, _>>()?;
+        let shown: Vec<StoredVersion> = versions.by_ref().take(limit).collect();
         let times = self.times(&shown);
         let wanted = shown.into_iter().zip(times).filter(|(_, time)| self.is_in_range(*time));
         let mut wanted: Vec<(StoredVersion, SystemTime)> = wanted.collect();
         let older = wanted.len().saturating_sub(self.limit) + versions.count();
         wanted.truncate(self.limit);
         let (shown, times) = wanted.into_iter().unzip();
-        Ok((shown, times, older))
+        (shown, times, older)
     }
 
     fn has_time_range(&self) -> bool {
@@ -218,9 +215,7 @@ impl Log<'_, '_> {
 
     /// When each version of a file was made.
     fn times(&self, shown: &[StoredVersion]) -> Vec<SystemTime> {
-        let oldest = shown.last().and_then(|oldest| oldest.parent);
-        let oldest =
-            oldest.and_then(|parent| StoredVersion::read(self.history.store(), parent).ok());
+        let oldest = shown.last().and_then(|oldest| self.history.before(oldest));
         let before = shown.iter().skip(1).chain(&oldest).map(|before| Some(&before.version));
         let before = before.chain([None]);
         shown
@@ -243,12 +238,10 @@ impl Log<'_, '_> {
         let mut runs: Vec<Run<'_>> = Vec::new();
         let mut shown = Vec::new();
         let (mut counted, mut more) = (0_u64, 0_u64);
-        let is_in_range = |found: &Result<AnyVersion<'_>, _>| {
-            found.as_ref().map_or(true, |found| self.is_in_range(found.time))
-        };
+        let is_in_range = |found: &AnyVersion<'_>| self.is_in_range(found.time);
         let mut everything = self.history.all_versions(is_wanted).filter(is_in_range);
         for found in everything.by_ref() {
-            let AnyVersion { lineage, stored, time } = found?;
+            let AnyVersion { lineage, stored, time } = found;
             if !runs.last_mut().is_some_and(|run| run.absorb(lineage, &stored)) {
                 if runs.len() == self.limit {
                     more = 1;
@@ -318,6 +311,20 @@ impl Log<'_, '_> {
         lines::LogLine { sign: sign(version), number: None, when, text }
     }
 
+    /// Mentions what other machines recorded of the same file.
+    fn say_elsewhere(&self, ui: &mut Ui<'_>, lineage: &Lineage) {
+        let others = self.history.lineages().iter().filter(|other| {
+            other.machine != lineage.machine
+                && other.file() == lineage.file()
+                && !other.is_imported()
+        });
+        for other in others {
+            let versions = count(other.versions() as usize, "version", "versions");
+            let log = command("log", &format!("{}:{}", other.machine, other.file().label()), "");
+            ui.say(Line::new().dim(format!("{versions} recorded on {}: {log}.", other.machine)));
+        }
+    }
+
     fn machine_note(&self, lineage: &Lineage) -> String {
         match lineage.machine == self.history.machine() {
             true => String::new(),
@@ -339,6 +346,7 @@ impl Log<'_, '_> {
         if !end.is_empty() {
             ui.say(Line::new().dim(end.join(" ")));
         }
+        damage::say(ui, self.history);
         if shown.iter().any(|(version, _)| is_unwatched(version)) {
             let words = "not watched before this: versions may be missing.";
             let words = format!("{} {words}", lines::LogLine::UNWATCHED);
@@ -362,7 +370,7 @@ impl Log<'_, '_> {
         for chat in self.history.chats_of(lineage)? {
             let name = chat.file().label();
             for stored in self.history.own_versions(chat) {
-                let version = stored?.version;
+                let version = stored.version;
                 for (at, book) in shown.iter().enumerate() {
                     let was_seen = book.version.why == Origin::Saved;
                     let is_newer = newest[at].is_none_or(|order| order < version.order);

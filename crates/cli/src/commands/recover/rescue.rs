@@ -10,7 +10,7 @@ use forklore_history::file::FileKind;
 use forklore_history::query::lookup::Finder;
 use forklore_history::query::versions::LookupError;
 use forklore_history::record::scan::home;
-use forklore_history::restore::{RestoreOptions, restore, undelete};
+use forklore_history::restore::{RestoreError, RestoreOptions, Restored, restore, undelete};
 use forklore_history::version::commit::{Origin, StoredVersion};
 use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
@@ -21,7 +21,7 @@ use super::undelete as undelete_command;
 use crate::args::RescueArgs;
 use crate::commands::keep::record;
 use crate::commands::shared::lines::{self, LogLine};
-use crate::commands::shared::{gone, ways_back};
+use crate::commands::shared::{damage, gone, ways_back};
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -80,6 +80,7 @@ pub(crate) fn run(
         None => find_lost(tavern, &history)?,
     };
     let chosen = select(ui, tavern, &history, &found, args)?;
+    damage::say(ui, &history);
     let elsewhere =
         if args.from.is_none() { gone::not_here(tavern, &history) } else { BTreeMap::new() };
     drop(history);
@@ -159,8 +160,7 @@ fn find_changed_since(
     for lineage in history.lineages().own(machine) {
         let mut versions = history.own_versions(lineage).peekable();
         while let Some(stored) = versions.next() {
-            let stored = stored?;
-            let before = versions.peek().and_then(|before| before.as_ref().ok());
+            let before = versions.peek();
             let time = stored.version.effective_time(before.map(|before| &before.version));
             if time > then {
                 continue;
@@ -453,6 +453,19 @@ fn answer(ui: &Ui<'_>, brought: Vec<Json>, refused: &Refused) -> Json {
     )
 }
 
+/// Restores a version or, if it cannot be read, the newest one before it that can.
+fn restore_readable(
+    history: &mut History<'_>,
+    tavern: &Tavern<'_>,
+    lineage: &Lineage,
+    good: &StoredVersion,
+    options: RestoreOptions,
+) -> Result<(Restored, StoredVersion), RestoreError> {
+    let (version, _) = history.last_there(good)?;
+    let restored = restore(history, tavern, lineage, &version, options)?;
+    Ok((restored, version))
+}
+
 /// Restores the files one by one. A failure does not stop the others.
 fn bring_back(
     ui: &mut Ui<'_>,
@@ -467,17 +480,25 @@ fn bring_back(
     for lost in chosen {
         let outcome = match &lost.good {
             None => undelete(history, tavern, &lost.lineage, dry_run),
-            Some(good) => restore(history, tavern, &lost.lineage, good, options)
-                .map(|restored| (restored, good.clone())),
+            Some(good) => restore_readable(history, tavern, &lost.lineage, good, options),
         };
         match outcome {
             Ok((restored, version)) => {
                 let verb = if dry_run { "  would come back: " } else { "  came back: " };
                 let line = Line::new().plain(verb).bold(&lost.name);
                 let label = restored.file.label();
-                ui.say(match label == lost.lineage.file().label() {
+                let line = match label == lost.lineage.file().label() {
                     true => line,
                     false => line.plain(" as ").bold(label),
+                };
+                let newest = lost.good.as_ref().unwrap_or(&lost.lineage.tip);
+                let is_older = version.tree != newest.tree;
+                let number = version.version.number;
+                ui.say(match is_older {
+                    true => line.plain(format!(
+                        ", as it was in version {number}: newer ones cannot be read"
+                    )),
+                    false => line,
                 });
                 brought.push(Json::object(restore_version::members(
                     &lost.name, &restored, &version, None,

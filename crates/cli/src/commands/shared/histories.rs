@@ -1,5 +1,6 @@
 //! Where histories are stored, and the history as a source of past states.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use forklore_core::digest::Digest;
@@ -79,6 +80,7 @@ pub(crate) struct HistoryPast<'d> {
     home: PathBuf,
     folders: UserFolders,
     repository: PathBuf,
+    is_damaged: Cell<bool>,
 }
 
 impl<'d> HistoryPast<'d> {
@@ -89,21 +91,43 @@ impl<'d> HistoryPast<'d> {
             home: home(&tavern.folders),
             folders: tavern.folders.clone(),
             repository: histories.repository(tavern),
+            is_damaged: Cell::new(false),
         }
+    }
+
+    /// What `ask` finds in the history, as far as that can be read.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&History<'_>) -> Result<Option<T>, HistoryError>,
+    ) -> Option<T> {
+        let history = match History::open_existing(self.disk, self.clock, &self.repository) {
+            Ok(history) => history,
+            Err(HistoryError::NoHistory(_)) => return None,
+            Err(_) => {
+                self.is_damaged.set(true);
+                return None;
+            }
+        };
+        let found = ask(&history);
+        if found.is_err() || history.store().met_damage() {
+            self.is_damaged.set(true);
+        }
+        found.ok().flatten()
     }
 }
 
 impl PastSource for HistoryPast<'_> {
     fn past(&self, file: &ChatFile, chat: &Chat<'_>, message: usize) -> Option<RecordedPast> {
         let name = FileName::of_path(file.path.strip_prefix(&self.home).ok()?);
-        // An unreadable history knows nothing here; `forklore history verify` reports why.
-        let history = History::open_existing(self.disk, self.clock, &self.repository).ok()?;
-        past(&history, &name, chat, message).ok()?
+        self.ask(|history| past(history, &name, chat, message))
     }
 
     fn sealed(&self, books: &[&str], digest: Digest) -> Option<Vec<u8>> {
-        let history = History::open_existing(self.disk, self.clock, &self.repository).ok()?;
-        sealed(&history, books, digest).ok()?
+        self.ask(|history| sealed(history, books, digest))
+    }
+
+    fn is_damaged(&self) -> bool {
+        self.is_damaged.get()
     }
 
     fn deleted_chats(&self) -> Result<Vec<DeletedChat>, String> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod alarm;
 pub(crate) mod change;
+pub(crate) mod damage;
 pub(crate) mod exactness;
 pub(crate) mod gone;
 pub(crate) mod histories;

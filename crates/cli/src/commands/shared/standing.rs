@@ -14,9 +14,9 @@ use forklore_tavern::work::tavern::Tavern;
 use jiff::tz::TimeZone;
 
 use super::histories::Histories;
-use super::{gone, ways_back};
+use super::{damage, gone, ways_back};
 use crate::error::CommandError;
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::text::{Line, Style, bytes, command, count};
 use crate::when;
 
@@ -38,6 +38,8 @@ struct Summary {
     losses: Vec<(String, Loss, String)>,
     /// Files that are gone: the text, a hint, and the JSON object.
     gone: Vec<(String, String, Json)>,
+    /// What could not be read on the way.
+    damage: Vec<String>,
     /// Deleted lorebooks: the key to compare names by, and the name that commands accept.
     deleted_books: Vec<(String, String)>,
 }
@@ -88,7 +90,9 @@ impl HistoryStatus {
         });
         let gone = self.summary.iter().flat_map(|summary| &summary.gone);
         let gone = gone.map(|(words, _, _)| bad().plain(words));
-        unreadable.chain(gone).chain(losses).collect()
+        let damage = self.summary.iter().flat_map(|summary| &summary.damage);
+        let damage = damage.map(|words| bad().plain(words));
+        unreadable.chain(gone).chain(losses).chain(damage).collect()
     }
 
     /// How to solve the problems.
@@ -99,7 +103,11 @@ impl HistoryStatus {
         let gone = self.summary.iter().flat_map(|summary| &summary.gone).map(|(_, hint, _)| hint);
         let losses =
             self.summary.iter().flat_map(|summary| &summary.losses).map(|(_, _, hint)| hint);
-        gone.chain(losses).cloned().collect()
+        let mut hints: Vec<String> = gone.chain(losses).cloned().collect();
+        if self.summary.iter().any(|summary| !summary.damage.is_empty()) {
+            hints.push(damage::HINT.to_owned());
+        }
+        hints
     }
 
     /// The command that restores a deleted lorebook.
@@ -146,6 +154,7 @@ impl HistoryStatus {
             ("newest", Json::from(summary.newest.map(when::iso))),
             ("losses", Json::Array(losses.collect())),
             ("gone", Json::Array(gone.collect())),
+            ("damage", json::texts(&summary.damage)),
         ])
     }
 }
@@ -182,15 +191,17 @@ impl Summary {
         let deleted_books = deleted
             .filter(|lineage| lineage.kind == FileKind::Book)
             .map(|lineage| (book_key(&lineage.file().bare_label()), finder.name_of(lineage)));
+        let (losses, deleted_books) = (losses.collect(), deleted_books.collect());
         Ok(Self {
-            deleted_books: deleted_books.collect(),
+            damage: damage::all(history),
+            deleted_books,
             versions: lineages.iter().map(Lineage::versions).sum(),
             files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
             bytes: history.store().bytes(),
             newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
             now,
             zone: zone.clone(),
-            losses: losses.collect(),
+            losses,
             gone: gone.collect(),
         })
     }

@@ -15,7 +15,7 @@ use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
 use forklore_core::timeline::moment::{AsOf, BookFile, RecordedPast};
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::file::FileName;
 use crate::query::catalog::{CatalogLine, catalog};
 use crate::version::commit::StoredVersion;
@@ -43,10 +43,12 @@ pub fn past(
     while past.book.is_none()
         && let Some(found) = search.next()?
     {
-        let Some(metadata) = versions.metadata(history, found.version, chat.kind())? else {
+        let metadata = versions.metadata(history, found.version, chat.kind()).if_readable()?;
+        let Some(metadata) = metadata.flatten() else {
             continue;
         };
-        let book = book::when_saved(history, &versions, found.version, &metadata)?;
+        let book = book::when_saved(history, &versions, found.version, &metadata).if_readable()?;
+        let book = book.flatten();
         past.book = book.map(|value| AsOf { message: found.message, value });
         if past.metadata.as_ref().is_none_or(|known| known.message < found.message) {
             past.metadata = Some(AsOf { message: found.message, value: metadata });
@@ -66,7 +68,9 @@ pub fn sealed(history: &History<'_>, books: &[&str], digest: Digest) -> Result<O
             .filter(|line| !line.is_deleted)
             .take(MOST_SEALED)
         {
-            let bytes = history.content(&StoredVersion::read(history.store(), line.id)?)?;
+            let stored = StoredVersion::read(history.store(), line.id);
+            let bytes = stored.and_then(|stored| history.content(&stored)).if_readable()?;
+            let Some(bytes) = bytes else { continue };
             let is_it = Book::read(&bytes).is_ok_and(|book| digest.is_of(&book.digest_input()));
             if is_it {
                 return Ok(Some(bytes));
@@ -108,11 +112,9 @@ fn testified(
         let middle = versions.partition_point(|line| line.order < saved);
         let near = middle.saturating_sub(LOOKED_AT)..versions.len().min(middle + LOOKED_AT);
         for line in versions[near].iter().rev().filter(|line| !line.is_deleted) {
-            let kept = StoredVersion::read(history.store(), line.id)?;
-            if kept.version.file != name {
-                continue;
-            }
-            let bytes = history.content(&kept)?;
+            let kept = StoredVersion::read(history.store(), line.id).if_readable()?;
+            let Some(kept) = kept.filter(|kept| kept.version.file == name) else { continue };
+            let Some(bytes) = history.content(&kept).if_readable()? else { continue };
             let state =
                 Book::read(&bytes).ok().and_then(|read| RecordedState::of_book(&book, &read));
             if state.as_ref().is_some_and(is_it) {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::chat::ChatToday;
 use super::versions::{ChatVersions, parts};
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::git::object::{self, Id, id_of};
 use crate::version::body::Body;
 use crate::version::commit::StoredVersion;
@@ -101,7 +101,8 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
             if self.compared > MOST_COMPARED {
                 return Ok(None);
             }
-            if self.is_state_of_today(best)? {
+            // Where anything that would prove it cannot be read, it is not proved.
+            if self.is_state_of_today(best).if_readable()?.unwrap_or(false) {
                 return Ok(Some(best));
             }
         }
@@ -193,7 +194,7 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
         if is_in_place && self.today.id(self.asked)? == Some(last.id) {
             return Ok(Some(self.asked));
         }
-        let line = self.read(&last.id)?;
+        let Some(line) = self.read(&last.id).if_readable()? else { return Ok(None) };
         let Some(then) = Identity::of(&line) else { return Ok(None) };
         if is_in_place
             && let Some(now) = self.today.identity(self.asked)
@@ -209,13 +210,17 @@ impl<'s, 'd, 'c> Search<'s, 'd, 'c> {
             return Ok(*known);
         }
         self.looks += 1;
-        let kept = StoredVersion::read(self.history.store(), self.versions.lines[version].id)?;
-        let last = match parts(self.history, &kept)? {
-            Some((_, body)) => self.last_in(body)?,
-            None => None,
-        };
+        let last = self.read_last(version).if_readable()?.flatten();
         self.lasts.insert(version, last);
         Ok(last)
+    }
+
+    fn read_last(&self, version: usize) -> Result<Option<Last>> {
+        let kept = StoredVersion::read(self.history.store(), self.versions.lines[version].id)?;
+        match parts(self.history, &kept)? {
+            Some((_, body)) => self.last_in(body),
+            None => Ok(None),
+        }
     }
 
     fn last_in(&self, body: Id) -> Result<Option<Last>> {

@@ -3,7 +3,7 @@
 use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_json::Json;
 
-use crate::error::Result;
+use crate::error::{IfReadable as _, Result};
 use crate::git::object::{self, Id};
 use crate::query::catalog::{CatalogLine, catalog};
 use crate::version::body::Body;
@@ -25,7 +25,7 @@ impl ChatVersions {
         let mut first = 0;
         for (at, deleted) in lines.iter().enumerate().rev().filter(|(_, line)| line.is_deleted) {
             let Some(next) = lines.get(at + 1) else { continue };
-            if !came_back(history, deleted.id, next.id)? {
+            if !came_back(history, deleted.id, next.id).if_readable()?.unwrap_or(false) {
                 first = at + 1;
                 break;
             }

@@ -6,6 +6,8 @@ pub(super) mod refs;
 mod report;
 pub(super) mod scan;
 
+use std::collections::BTreeSet;
+
 use crate::error::Result;
 use crate::file::FileName;
 use crate::git::object::{Id, Kind};
@@ -13,6 +15,7 @@ use crate::git::raw::Content;
 use crate::store::Store;
 use crate::version::commit::{Origin, StoredVersion};
 use crate::version::history::History;
+use crate::version::lost;
 
 use reach::Reachability;
 use refs::misspelt;
@@ -26,25 +29,21 @@ pub type Live<'a> = dyn Fn(&FileName) -> Option<Vec<u8>> + 'a;
 
 /// Examines the repository. The files are opened under the lock and read afterwards, so that
 /// recording need not wait.
-pub(crate) fn examine(
-    store: &mut Store<'_>,
-    machine: &str,
-    tick: &ProgressFn<'_>,
-) -> Result<Examined> {
+pub(crate) fn examine(store: &mut Store<'_>, tick: &ProgressFn<'_>) -> Result<Examined> {
     let opened = store.read_consistently(&mut |store| {
         store.load()?;
-        open(store, machine)
+        open(store)
     })?;
     Ok(read(opened, tick))
 }
 
 /// The same for a caller that holds the lock.
-pub(crate) fn examine_locked(store: &Store<'_>, machine: &str) -> Result<Examined> {
-    Ok(read(open(store, machine)?, &|_, _| {}))
+pub(crate) fn examine_locked(store: &Store<'_>) -> Result<Examined> {
+    Ok(read(open(store)?, &|_, _| {}))
 }
 
-fn open(store: &Store<'_>, machine: &str) -> Result<(Examined, Vec<OpenedPack>)> {
-    let mut examined = Examined::open(store, machine)?;
+fn open(store: &Store<'_>) -> Result<(Examined, Vec<OpenedPack>)> {
+    let mut examined = Examined::open(store)?;
     let packs = open_packs(store, &store.layout().packs(), &mut examined.faults)?;
     Ok((examined, packs))
 }
@@ -93,24 +92,39 @@ pub fn verify(
     tick: &ProgressFn<'_>,
 ) -> Result<Verified> {
     let machine = history.machine().to_owned();
-    let examined = examine(history.store_mut(), &machine, tick)?;
+    let examined = examine(history.store_mut(), tick)?;
     history.refresh()?;
     let mut reached = Reachability::new(&examined, &examined.refs);
     let unrecorded = rebuild_tips(history, live, &mut reached);
+    let known = lost::accepted(history.store())?;
+    let (seen, sound) = (reached.seen.len(), reached.seen.len() - reached.damaged.len());
+    let lost_refs = reached.lost_refs(&examined, &examined.refs, &machine);
+    let all = reached.damage();
+    let damage: Vec<Damage> = all.iter().cloned().filter_map(|it| it.without(&known)).collect();
+    let accepted = known.values().map(BTreeSet::len).sum();
     Ok(Verified {
         packs: examined.packs.len(),
         bytes: examined.packs.iter().map(|pack| pack.raw.bytes().len() as u64).sum(),
         objects: examined.sound.len(),
         files: history.lineages().iter().count(),
-        versions: reached.seen.len(),
-        sound_versions: reached.seen.len() - reached.damaged.len(),
-        lost_refs: reached.lost_refs(&examined, &examined.refs, &machine),
+        versions: seen,
+        sound_versions: sound,
+        lost_refs,
         misspelt: misspelt(&examined, &examined.refs),
-        damage: reached.damage(),
+        accepted: if damage.len() < all.len() { accepted } else { 0 },
+        damage,
         faults: examined.faults,
         unrecorded,
         set_aside: set_aside(history.store())?,
     })
+}
+
+/// Accepts what is damaged as lost for good: it is no longer reported.
+pub fn accept(history: &mut History<'_>, damage: &[Damage]) -> Result<()> {
+    let writing = history.store_mut().write()?;
+    let mut accepted = lost::accepted(writing.store())?;
+    damage.iter().for_each(|damage| damage.accept(&mut accepted));
+    lost::write_accepted(writing.store(), &accepted)
 }
 
 /// Rebuilds the newest versions with the everyday reader, which has to give the same content.

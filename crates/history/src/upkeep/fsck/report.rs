@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::FileName;
 use crate::git::object::Id;
+use crate::version::lost::Accepted;
 use crate::version::split::Numbering;
 
 /// The result of a check.
@@ -22,6 +23,8 @@ pub struct Verified {
     /// Problems with the repository's own files.
     pub faults: Vec<Fault>,
     pub damage: Vec<Damage>,
+    /// Versions that are damaged as well, and that the user has accepted as lost.
+    pub accepted: usize,
     /// Refs that are missing or point to the wrong commit.
     pub lost_refs: Vec<LostRef>,
     /// Refs whose name was never recorded.
@@ -76,8 +79,6 @@ pub enum FaultKind {
     /// Caused by a power cut, or by damage.
     #[error("ends in {0} bytes of an incomplete recording")]
     Unfinished(u64),
-    #[error("names a machine that recorded nothing")]
-    OtherMachine,
     #[error("a purge was not completed")]
     UnfinishedPurge,
 }
@@ -105,6 +106,24 @@ pub struct Damage {
 }
 
 impl Damage {
+    fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.versions.iter().cloned().flatten()
+    }
+
+    /// Leaves out what was accepted. `None` if that is all.
+    pub(in crate::upkeep) fn without(mut self, accepted: &Accepted) -> Option<Self> {
+        if let Some(accepted) = accepted.get(&self.lineage) {
+            let numbers: Vec<u64> = self.numbers().filter(|it| !accepted.contains(it)).collect();
+            self.versions = Self::ranges(numbers);
+        }
+        (!self.versions.is_empty()).then_some(self)
+    }
+
+    /// Adds the versions to those that are accepted.
+    pub(in crate::upkeep) fn accept(&self, accepted: &mut Accepted) {
+        accepted.entry(self.lineage.clone()).or_default().extend(self.numbers());
+    }
+
     /// Whether no version of the file can be reached, so that only the name of its ref is known.
     pub fn is_all_unreached(&self) -> bool {
         self.piece == FilePart::Version && self.file.as_str() == self.lineage

@@ -16,6 +16,7 @@ use crate::store::files::Files as _;
 use crate::store::journal;
 use crate::store::layout::Layout;
 use crate::version::commit::StoredVersion;
+use crate::version::machine;
 
 /// The state of everything on disk.
 pub(crate) struct Examined {
@@ -129,7 +130,7 @@ impl ExaminedPack {
 
 impl Examined {
     /// Reads everything except the packs.
-    pub(in crate::upkeep) fn open(store: &Store<'_>, machine: &str) -> Result<Self> {
+    pub(in crate::upkeep) fn open(store: &Store<'_>) -> Result<Self> {
         let mut examined = Self {
             packs: Vec::new(),
             sound: FxHashMap::default(),
@@ -144,9 +145,6 @@ impl Examined {
         let layout = store.layout();
         if let Some(text) = store.disk.read_if_exists(&layout.packed_refs())? {
             let packed = refs::read(&text);
-            if refs::write(&packed) != text {
-                examined.fault(&layout.packed_refs(), FaultKind::Changed);
-            }
             // A wrong packed ref that the journal overrides would go unnoticed elsewhere.
             let superseded = packed.iter().filter(|(name, id)| store.refs().get(*name) != Some(id));
             examined.superseded = superseded.map(|(_, id)| *id).collect();
@@ -161,11 +159,12 @@ impl Examined {
             examined.purged = purged;
             examined.fault(&layout.purge(), FaultKind::UnfinishedPurge);
         }
-        let prefix = format!("refs/heads/{machine}/");
-        let mut heads = store.refs().keys().filter(|name| name.starts_with("refs/heads/"));
-        let is_known = store.refs().keys().any(|name| name.starts_with(&prefix));
-        if heads.next().is_some() && !is_known {
-            examined.fault(&layout.machine(), FaultKind::OtherMachine);
+        if let Some(path) = machine::damaged(store)? {
+            examined.fault(&path, FaultKind::Changed);
+        }
+        let is_written = store.disk.read_if_exists(&layout.packed_refs())?.is_some();
+        if store.has_damaged_refs() && is_written {
+            examined.fault(&layout.packed_refs(), FaultKind::Changed);
         }
         Ok(examined)
     }

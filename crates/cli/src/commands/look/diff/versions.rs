@@ -8,7 +8,6 @@ use forklore_core::sillytavern::chat::{Chat, ChatKind};
 use forklore_history::file::FileKind;
 use forklore_history::query::lookup::Finder;
 use forklore_history::record::scan::{home, read_stable};
-use forklore_history::restore::last_there;
 use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
@@ -106,8 +105,7 @@ fn current_version(
     match read_stable(tavern.disk, &path) {
         Ok((bytes, _)) => Ok(DiffedVersion { number: None, bytes }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let last = last_there(history, lineage)?;
-            let bytes = history.content(&last)?;
+            let (last, bytes) = history.last_there(&lineage.tip)?;
             Ok(DiffedVersion { number: Some(last.version.number), bytes })
         }
         Err(error) => Err(CommandError::new(Objection::NotRead { path, error })),

@@ -214,19 +214,24 @@ impl<'d> Store<'d> {
     fn restore_refs(&mut self) -> Result<()> {
         let path = self.layout.packed_refs();
         let text = self.disk.read_if_exists(&path)?.unwrap_or_default();
-        if refs::write(&refs::read(&text)) != text {
+        let strays = self.strays();
+        let heads =
+            strays.lineages().map(|(lineage, newest)| (format!("refs/heads/{lineage}"), newest.id));
+        let mut missing: Refs = heads.chain(strays.pinned()).collect();
+        missing.retain(|name, _| !self.refs.contains_key(name));
+        // Another git may only have written it in its own way, and a crash only left an old hash.
+        let packed = refs::read(&text);
+        let is_harmed = refs::write(&packed) != text
+            || !missing.is_empty()
+            || packed != self.refs
+            || packed.values().any(|id| !self.has(id));
+        if is_harmed {
             let folder = self.layout.damaged();
             self.disk.make_dirs(&folder).doing("make", &folder)?;
             let aside = folder.join(format!("{}-packed-refs", self.clock.slug()));
             self.disk.write(&aside, &[&text])?;
         }
-        let strays = self.strays();
-        let heads =
-            strays.lineages().map(|(lineage, newest)| (format!("refs/heads/{lineage}"), newest.id));
-        let missing: Refs = heads.chain(strays.pinned()).collect();
-        for (name, id) in missing {
-            self.refs.entry(name).or_insert(id);
-        }
+        self.refs.extend(missing);
         self.has_damaged_refs = false;
         self.loads += 1;
         Ok(())

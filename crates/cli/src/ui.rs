@@ -41,6 +41,8 @@ pub struct Ui<'a> {
     folder_options: String,
     /// The user that such a command has to name.
     user: Option<String>,
+    /// Before every line, where a person may read it hours later.
+    stamp: String,
     /// The time zone for displayed times.
     zone: TimeZone,
 }
@@ -61,6 +63,7 @@ impl<'a> Ui<'a> {
             write_error: None,
             folder_options: String::new(),
             user: None,
+            stamp: String::new(),
             zone: TimeZone::UTC,
         }
     }
@@ -94,6 +97,11 @@ impl<'a> Ui<'a> {
     /// The user whose files are being talked about, if a command has to name one.
     pub(crate) fn set_user(&mut self, user: Option<&str>) {
         self.user = user.map(str::to_owned);
+    }
+
+    /// What every line begins with from now on.
+    pub(crate) fn set_stamp(&mut self, stamp: String) {
+        self.stamp = stamp;
     }
 
     pub(crate) fn is_json(&self) -> bool {
@@ -150,6 +158,10 @@ impl<'a> Ui<'a> {
     }
 
     fn render(&self, line: Line, color: bool) -> String {
+        let line = match self.stamp.is_empty() {
+            true => line,
+            false => Line::new().dim(&self.stamp).plain(" ").followed_by(line),
+        };
         self.pasteable(&line.render(color))
     }
 

@@ -45,6 +45,11 @@ pub(crate) fn from_iso(text: &str, now: SystemTime, zone: &TimeZone) -> String {
     }
 }
 
+/// The time of day.
+pub(crate) fn clock(time: SystemTime, zone: &TimeZone) -> String {
+    zoned(time, zone).map_or_else(|| iso(time), |time| time.strftime("%H:%M").to_string())
+}
+
 fn zoned(time: SystemTime, zone: &TimeZone) -> Option<Zoned> {
     Some(Timestamp::try_from(time).ok()?.to_zoned(zone.clone()))
 }

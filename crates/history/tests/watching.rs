@@ -118,7 +118,9 @@ fn of_chat(news: &WatchReport<'_>) -> Vec<Heard> {
         WatchReport::NotWatched { .. }
         | WatchReport::Silent { .. }
         | WatchReport::Full { .. }
-        | WatchReport::Persisted { .. } => Vec::new(),
+        | WatchReport::Persisted { .. }
+        | WatchReport::Gone { .. }
+        | WatchReport::Back { .. } => Vec::new(),
     }
 }
 

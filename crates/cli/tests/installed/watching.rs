@@ -167,3 +167,74 @@ fn a_watch_that_sees_a_folder_of_chats_vanish_says_how_they_come_back() {
     let (_, said) = watcher.stop();
     assert!(said.contains("`forklore undelete \"Ada\" --lost` brings them back"), "{said}");
 }
+
+/// The lines that are alarms.
+fn alarms(said: &str) -> Vec<&str> {
+    said.lines().filter(|line| line.starts_with("  ! ")).collect()
+}
+
+#[test]
+fn a_user_whose_folder_goes_is_one_loss_and_is_watched_again_when_it_is_back() {
+    let stage = Stage::new();
+    for at in 0..30 {
+        let name = format!("Story {at}");
+        stage.write(&format!("chats/Ada/{name}.jsonl"), &chat(&name, None, 8));
+    }
+    let (home, away) = (stage.path(""), stage.scene.root().join("away"));
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Ctrl-C");
+    fs::rename(&home, &away).unwrap();
+    watcher.until("the folder of default-user is gone");
+    fs::rename(&away, &home).unwrap();
+    watcher.until("is back");
+    stage.write("chats/Ada/Story 3.jsonl", &chat("Story 3", None, 9));
+    watcher.until("Ada/Story 3: message 8");
+    let (code, said) = watcher.stop();
+    assert_eq!((code, alarms(&said).len()), (Some(0), 1), "{said}");
+
+    let copy = tempfile::tempdir().unwrap();
+    let there = copy.path().join("there");
+    let copied = Command::new("cp").arg("-r").arg(&home).arg(&there).status().unwrap();
+    assert!(copied.success());
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Ctrl-C");
+    fs::remove_dir_all(&home).unwrap();
+    watcher.until("the folder of default-user is gone");
+    // File by file, so that for a while some are missing.
+    fs::create_dir_all(home.join("chats/Ada")).unwrap();
+    watcher.until("is back");
+    let copied = Command::new("cp").arg("-r").arg(there.join(".")).arg(&home).status().unwrap();
+    assert!(copied.success());
+    stage.write("chats/Ada/Story 3.jsonl", &chat("Story 3", None, 10));
+    watcher.until("Ada/Story 3: message 9");
+    let (code, said) = watcher.stop();
+    assert_eq!((code, alarms(&said).len()), (Some(0), 1), "{said}");
+    assert!(!said.contains("chat deleted"), "{said}");
+}
+
+#[test]
+fn what_fails_again_in_the_same_way_is_said_once() {
+    let stage = Stage::new();
+    stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 3));
+    let mut watcher = Watcher::start(&stage);
+    watcher.until("Ctrl-C");
+    let own = stage.histories().join("default-user.git/forklore");
+    let away = stage.histories().join("away");
+    fs::rename(&own, &away).unwrap();
+    fs::write(&own, b"in the way").unwrap();
+    stage.write("chats/Ada/Story.jsonl", &chat("Story", None, 4));
+    watcher.until("not recorded, will try again soon");
+    let doctor = || {
+        let age = std::time::SystemTime::now() - Duration::from_secs(60);
+        let story = stage.path("chats/Ada/Story.jsonl");
+        fs::File::options().write(true).open(story).unwrap().set_modified(age).unwrap();
+        stage.printed(&["doctor"])
+    };
+    assert!(!doctor().contains("everything that is saved is being recorded"));
+    fs::remove_file(&own).unwrap();
+    fs::rename(&away, &own).unwrap();
+    watcher.until("Ada/Story: message 3");
+    assert!(doctor().contains("everything that is saved is being recorded"));
+    let (code, said) = watcher.stop();
+    assert_eq!((code, alarms(&said).len()), (Some(0), 1), "{said}");
+}

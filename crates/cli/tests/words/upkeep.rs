@@ -142,6 +142,11 @@ fn without_a_pack() -> Stage {
     stage
 }
 
+/// What `status` says from the problems on.
+fn problems(said: &str) -> String {
+    said.lines().skip_while(|line| !line.ends_with("problems")).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn what_is_lost_for_good_stops_nothing_and_can_be_accepted() {
     let stage = without_a_pack();
@@ -170,13 +175,7 @@ fn what_is_lost_for_good_stops_nothing_and_can_be_accepted() {
     Hint: `forklore history repair` saves what can be saved, and deletes nothing.
     -- exit 1 --
     ");
-    assert_snapshot!(stage.run(["status"]), @r#"
-    Stories of default-user  in $DATA
-      2 characters, 1 group, 9 chats in 8 families
-      8 main, 0 checkpoints, 1 branch
-      8 lorebooks, 2 made by Forklore, 3 unused
-      25 versions of 20 files in the history, 18.5 KB, newest just now
-
+    assert_snapshot!(problems(&stage.run(["status"])), @r#"
     6 problems
       ! Mara/The mill: only one message is left in version 4, 20 minutes ago
       ! versions 2 to 3 of Mara/The mill cannot be read

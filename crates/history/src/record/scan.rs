@@ -18,6 +18,7 @@ use crate::git::object::Id;
 use crate::record::recorder::Observed;
 use crate::record::recorder::Recorded;
 use crate::store::files::Files as _;
+use crate::version::commit::milliseconds;
 use crate::version::history::History;
 
 /// A file that has a history.
@@ -263,6 +264,35 @@ pub(crate) fn scan_some(
     scanner.record(history, &found, remembered, &|_, _| {})?;
     scanner.record_deleted(history, live)?;
     Ok(scanner.scan)
+}
+
+/// Files that were written before `before` and are not recorded as they are now.
+pub fn unrecorded(
+    history: &History<'_>,
+    disk: &dyn Disk,
+    folders: &UserFolders,
+    before: SystemTime,
+) -> Vec<ScannedFile> {
+    let remembered = SeenFiles::load(history);
+    let (mut found, _) = files(disk, folders);
+    found.retain(|file| file.stat.modified < before && !is_recorded(history, &remembered, file));
+    found
+}
+
+fn is_recorded(history: &History<'_>, remembered: &SeenFiles, file: &ScannedFile) -> bool {
+    let Some(live) = history.lineages().live(&file.name) else { return false };
+    let version = &live.tip.version;
+    if remembered.is_known(file, live.tip.id) {
+        return true;
+    }
+    let is_same_size = version.bytes == file.stat.len;
+    let is_same_time = milliseconds(version.written) == milliseconds(file.stat.modified);
+    // It may only have another time.
+    is_same_size
+        && (is_same_time
+            || read_stable(history.store().disk, &file.path).is_ok_and(|(bytes, _)| {
+                history.content(&live.tip).is_ok_and(|recorded| recorded == bytes)
+            }))
 }
 
 struct Scanner<'a> {

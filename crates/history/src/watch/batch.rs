@@ -21,6 +21,9 @@ const ROUNDS: usize = 3;
 const MOST: usize = 256;
 /// Writes that are at least this far apart have different modification times.
 const TICK: Duration = Duration::from_millis(10);
+/// Files that go together go within this time of each other, and in less than this altogether.
+const GONE_APART: Duration = Duration::from_millis(150);
+const GONE_WITHIN: Duration = Duration::from_secs(2);
 /// How long to wait for a fence.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -60,6 +63,7 @@ impl Queue {
         {
             events.push(event);
         }
+        self.gather_gone(&mut events);
         let mut batch = Batch { events, is_fenced: true };
         if !batch.events.iter().any(|event| matches!(event, Event::Saved(_))) {
             return batch;
@@ -79,6 +83,19 @@ impl Queue {
         }
         batch.is_fenced = false;
         batch
+    }
+
+    /// If files are being removed, waits for the rest of them: a folder that goes is one loss.
+    fn gather_gone(&mut self, events: &mut Vec<Event>) {
+        let is_gone = |event: &Event| matches!(event, Event::Gone { .. });
+        let end = Instant::now() + GONE_WITHIN;
+        while events.iter().any(is_gone) && events.len() < MOST {
+            let rest = end.saturating_duration_since(Instant::now());
+            match self.wait(rest.min(GONE_APART)) {
+                Some(event) => events.push(event),
+                None => break,
+            }
+        }
     }
 
     /// The events before a fence, and whether the fence arrived.

@@ -141,6 +141,20 @@ impl Events {
     /// Watches a user's folder. To be called again after one of its subfolders was created.
     pub(super) fn add(&mut self, user: usize, home: &Path) -> notify::Result<()> {
         self.homes().users.insert(home.to_owned(), user);
+        self.watch_folders(home)
+    }
+
+    /// Watches a user's folder that was gone: what was watched before no longer exists, or has
+    /// another name.
+    pub(super) fn add_again(&mut self, user: usize, home: &Path) -> notify::Result<()> {
+        let below = FOLDERS.iter().map(|(folder, _)| home.join(folder));
+        for path in below.chain([home.to_owned()]) {
+            let _ = self.watcher.unwatch(&path);
+        }
+        self.add(user, home)
+    }
+
+    fn watch_folders(&mut self, home: &Path) -> notify::Result<()> {
         self.watcher.watch(home, RecursiveMode::NonRecursive)?;
         for (folder, mode) in FOLDERS {
             let path = home.join(folder);
@@ -184,20 +198,21 @@ impl Events {
     }
 }
 
-/// Whether the system reports changes in a writable folder.
-pub fn receives_events(folder: &Path) -> bool {
+/// Whether the system reports changes in a folder; `None` if nothing can be changed in it to see.
+pub fn receives_events(folder: &Path) -> Option<bool> {
     let (sender, received) = std::sync::mpsc::channel();
     let handler = move |event: notify::Result<notify::Event>| {
         let _ = sender.send(event.is_ok());
     };
     let watcher = notify::RecommendedWatcher::new(handler, notify::Config::default());
-    let Ok(mut watcher) = watcher else { return false };
+    let Ok(mut watcher) = watcher else { return Some(false) };
     let name = folder.join(format!("forklore-doctor-{}", std::process::id()));
-    let is_reported = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok()
-        && fs::write(&name, b"Forklore checks whether it is notified of this.").is_ok()
-        && received.recv_timeout(Duration::from_secs(3)) == Ok(true);
+    let is_watched = watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
+    let is_written = fs::write(&name, b"Forklore checks whether it is notified of this.").is_ok();
+    let is_reported =
+        is_watched && is_written && received.recv_timeout(Duration::from_secs(3)) == Ok(true);
     let _ = fs::remove_file(&name);
-    is_reported
+    is_written.then_some(is_reported)
 }
 
 struct Translator {
@@ -252,7 +267,9 @@ impl Translator {
                 Owner::User(user, name) if name.kind().is_some() => {
                     self.send(Event::Touched { user, name });
                 }
-                Owner::User(user, name) if is_new && may_be_a_folder(&name) => {
+                Owner::User(user, name)
+                    if is_new && (name.as_str().is_empty() || may_be_a_folder(&name)) =>
+                {
                     self.send(Event::Rescan { user });
                 }
                 Owner::Unknown if is_new => self.send(Event::Users),
@@ -274,6 +291,10 @@ impl Translator {
             Owner::Fence(_) | Owner::Unknown => return,
         };
         let is_ours = name.kind().is_some();
+        if name.as_str().is_empty() {
+            // The user's folder itself.
+            return self.send(Event::Rescan { user });
+        }
         match what {
             // A renamed folder is reported like a file.
             FileChange::Saved | FileChange::Written | FileChange::Gone

@@ -52,6 +52,10 @@ pub enum WatchReport<'a> {
     Persisted { user: &'a WatchedUser, history: &'a History<'a>, recorded: &'a [Recorded] },
     /// Something could not be recorded. It will be retried.
     Failed { user: &'a WatchedUser, error: &'a HistoryError },
+    /// The user's folder is gone.
+    Gone { user: &'a WatchedUser, history: &'a History<'a> },
+    /// It is back, and watched again.
+    Back { user: &'a WatchedUser },
     /// These files cannot be watched, and are polled instead.
     NotWatched { user: &'a WatchedUser, why: String },
     /// These files changed, and the system did not report it; they are polled from now on.
@@ -133,6 +137,8 @@ pub struct Watch<'d> {
     /// Reused for reading: allocating memory for large files takes longer than reading them.
     buffer: Vec<u8>,
     find_users: Option<Box<FindUsers<'d>>>,
+    /// The folder that contains the users' folders.
+    root: Option<PathBuf>,
 }
 
 /// Lists the current users.
@@ -159,6 +165,7 @@ impl<'d> Watch<'d> {
             next_look: NextLook::new(),
             buffer: Vec::new(),
             find_users: None,
+            root: None,
         })
     }
 
@@ -169,6 +176,12 @@ impl<'d> Watch<'d> {
         find: impl Fn() -> Vec<WatchedUser> + 'd,
     ) -> notify::Result<()> {
         self.find_users = Some(Box::new(find));
+        self.watch_root(root)
+    }
+
+    /// Watches the folder that contains the users' folders, for those that appear and disappear.
+    pub fn watch_root(&mut self, root: &Path) -> notify::Result<()> {
+        self.root = Some(root.to_owned());
         self.events.add_root(root)
     }
 
@@ -249,12 +262,25 @@ impl<'d> Watch<'d> {
     }
 
     fn watch(&mut self, at: usize, on_report: &mut OnReport<'_>) {
-        let watched = &mut self.users[at];
-        let home = scan::home(&watched.user.folders);
-        if let Err(error) = self.events.add(at, &home) {
-            watched.state = WatchState::Polled;
-            on_report(WatchReport::NotWatched { user: &watched.user, why: error.to_string() });
+        let home = scan::home(&self.users[at].user.folders);
+        let added = self.events.add(at, &home);
+        // A folder that is gone is reported as that.
+        if let Err(error) = added
+            && !self.is_folder_gone(at)
+        {
+            self.report_not_watched(at, &error, on_report);
         }
+    }
+
+    fn report_not_watched(
+        &mut self,
+        at: usize,
+        error: &notify::Error,
+        on_report: &mut OnReport<'_>,
+    ) {
+        let watched = &mut self.users[at];
+        watched.state = WatchState::Polled;
+        on_report(WatchReport::NotWatched { user: &watched.user, why: error.to_string() });
     }
 
     fn first_scan(&mut self, at: usize, on_report: &mut OnReport<'_>) {
@@ -277,7 +303,9 @@ impl<'d> Watch<'d> {
         let mut of_users: BTreeMap<usize, Vec<Event>> = BTreeMap::new();
         for event in events {
             if let Some(user) = event.user() {
-                self.users[user].look.is_reported = true;
+                let watched = &mut self.users[user];
+                watched.look.is_reported = true;
+                watched.back = watched.back.map(|_| Instant::now());
             }
             if let Some((user, _)) = event.file() {
                 of_users.entry(user).or_default().push(event);
@@ -319,6 +347,11 @@ impl<'d> Watch<'d> {
         }
         if find_users {
             self.add_new_users(on_report);
+            for at in 0..self.users.len() {
+                if self.is_folder_gone(at) != (self.users[at].state == WatchState::Gone) {
+                    self.rescan(at, on_report);
+                }
+            }
         }
         stop
     }
@@ -343,6 +376,11 @@ impl<'d> Watch<'d> {
         if self.users[at].state == WatchState::Full || file_events.is_empty() {
             return;
         }
+        // Without the folder nothing counts as deleted: its disk may not be mounted.
+        if self.is_folder_gone(at) {
+            self.rescan(at, on_report);
+            return;
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
         let recorded =
             self.open_history(at).and_then(|watched| watched.record(file_events, &mut buffer));
@@ -360,9 +398,14 @@ impl<'d> Watch<'d> {
 
     /// Returns how many versions it found.
     fn rescan(&mut self, at: usize, on_report: &mut OnReport<'_>) -> usize {
-        if self.users[at].state == WatchState::Full {
+        if self.users[at].state == WatchState::Full || !self.look_for_folder(at, on_report) {
             return 0;
         }
+        if self.users[at].back.is_some_and(|back| back.elapsed() < RESCAN_AFTER) {
+            self.schedule_rescan(at);
+            return 0;
+        }
+        self.users[at].back = None;
         let disk = self.settings.disk;
         let scanned = self.open_history(at).and_then(|watched| watched.scan(disk, None));
         match scanned {
@@ -389,10 +432,56 @@ impl<'d> Watch<'d> {
         }
     }
 
+    /// Whether the user's folder is there. If it has just gone or come back, that is reported.
+    fn look_for_folder(&mut self, at: usize, on_report: &mut OnReport<'_>) -> bool {
+        let is_there = !self.is_folder_gone(at);
+        let was_gone = self.users[at].state == WatchState::Gone;
+        if is_there && was_gone {
+            let home = scan::home(&self.users[at].user.folders);
+            let added = self.events.add_again(at, &home);
+            let watched = &mut self.users[at];
+            watched.state = WatchState::Watched;
+            watched.has_missed = true;
+            watched.back = Some(Instant::now());
+            if let Some(root) = &self.root {
+                let _ = self.events.add_root(root);
+            }
+            let watched = &self.users[at];
+            on_report(WatchReport::Back { user: &watched.user });
+            if let Err(error) = added {
+                self.report_not_watched(at, &error, on_report);
+            }
+        } else if !is_there {
+            if !was_gone {
+                match self.open_history(at) {
+                    Ok(watched) => {
+                        watched.state = WatchState::Gone;
+                        if let Some(history) = watched.history.as_deref() {
+                            on_report(WatchReport::Gone { user: &watched.user, history });
+                        }
+                    }
+                    Err(error) => {
+                        self.report(at, Err(error), on_report);
+                        return false;
+                    }
+                }
+            }
+            self.schedule_rescan(at);
+        }
+        is_there
+    }
+
+    fn is_folder_gone(&self, at: usize) -> bool {
+        let home = scan::home(&self.users[at].user.folders);
+        matches!(self.settings.disk.stat(&home), Ok(None))
+    }
+
     /// Scans after a folder may have appeared, which is not watched yet.
     fn rescan_folders(&mut self, at: usize, on_report: &mut OnReport<'_>) {
         let home = scan::home(&self.users[at].user.folders);
-        let _ = self.events.add(at, &home);
+        if self.users[at].state != WatchState::Gone {
+            let _ = self.events.add(at, &home);
+        }
         self.rescan(at, on_report);
     }
 

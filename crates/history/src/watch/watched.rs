@@ -27,6 +27,9 @@ pub(super) struct Watched<'d> {
     pub(super) history: Option<Box<History<'d>>>,
     pub(super) remembered: Option<SeenFiles>,
     pub(super) state: WatchState,
+    /// When something last happened after the folder had come back: until it has been quiet, what
+    /// is missing may still be on its way.
+    pub(super) back: Option<Instant>,
     /// Events from before this are older than what the scan found.
     pub(super) scanned: Instant,
     /// When to rescan.
@@ -63,6 +66,8 @@ pub(super) enum WatchState {
     Watched,
     /// Scanned at intervals.
     Polled,
+    /// The user's folder is gone. It is looked for at intervals.
+    Gone,
     Full,
 }
 
@@ -102,6 +107,7 @@ impl Watched<'_> {
             history: None,
             remembered: None,
             state: WatchState::Watched,
+            back: None,
             scanned: now,
             rescan_at: None,
             has_missed: false,

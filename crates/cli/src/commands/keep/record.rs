@@ -6,6 +6,7 @@ use forklore_history::version::commit::Origin;
 use forklore_tavern::work::tavern::Tavern;
 
 use crate::commands::shared::alarm::{Alarm, alarms};
+use crate::commands::shared::gone::{self, GoneUser};
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -17,6 +18,17 @@ pub(crate) fn run(ui: &mut Ui<'_>, taverns: &[Tavern<'_>], histories: &Histories
     let mut answers = Vec::new();
     let mut worst = Exit::Fine;
     for tavern in taverns {
+        if taverns.len() > 1 {
+            ui.set_user(Some(&tavern.folders.handle));
+        }
+        if gone::is_folder_gone(tavern) {
+            let history = histories.open_existing(tavern)?;
+            if let Some(gone) = GoneUser::of(&tavern.folders, &history) {
+                Alarm::of_user(&gone).say(ui, "");
+                worst = worst.max(Exit::Found);
+            }
+            continue;
+        }
         let is_first = histories.open_existing(tavern).is_err();
         let (scan, alarms) = record(ui, tavern, histories)?;
         worst = worst.max(Exit::failed_if(!scan.unread.is_empty()));
@@ -64,7 +76,7 @@ fn say(ui: &mut Ui<'_>, tavern: &Tavern<'_>, scan: &Scan, alarms: &[Alarm], seve
     for recorded in scan.recorded.iter().filter(|recorded| is_worth_a_line(recorded)).take(20) {
         ui.say(line_of(recorded));
     }
-    alarms.iter().for_each(|alarm| alarm.say(ui));
+    alarms.iter().for_each(|alarm| alarm.say(ui, ""));
     say_unread(ui, scan);
 }
 

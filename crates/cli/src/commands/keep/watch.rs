@@ -17,6 +17,7 @@ use forklore_tavern::work::tavern::Tavern;
 use super::record::{line_of, members_of};
 use crate::args::WatchArgs;
 use crate::commands::shared::alarm::{Alarm, alarms};
+use crate::commands::shared::gone::GoneUser;
 use crate::commands::{Histories, Outcome};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -24,6 +25,7 @@ use crate::json::{self, Json};
 use crate::objection::Objection;
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
+use crate::when;
 use forklore_history::store::place;
 
 /// Why a folder is polled of which the system reported nothing.
@@ -65,7 +67,10 @@ pub(crate) fn run(
     };
     let root = first.folders.data_root.root();
     let mut watch = Watch::new(settings, users).map_err(cannot_watch)?;
-    if args.all_users {
+    if !args.all_users {
+        // Where it cannot be watched, a folder that is gone is noticed a little later.
+        let _ = watch.watch_root(root);
+    } else {
         watch
             .follow_users(root, || {
                 let users = Users::find(first.disk, root).map(|users| users.users);
@@ -90,7 +95,16 @@ pub(crate) fn run(
         unrecorded: BTreeMap::new(),
     };
     watch.run(&mut |report| {
-        reporter.track(&report);
+        if ui.is_terminal() {
+            ui.set_stamp(when::clock(first.clock.now(), ui.zone()));
+        }
+        let is_news = reporter.track(&report);
+        if !is_news {
+            return;
+        }
+        if let (true, Some(user)) = (reporter.names_users, user_of(&report)) {
+            ui.set_user(Some(&user.folders.handle));
+        }
         let tavern = |folders: &UserFolders| Tavern {
             disk: first.disk,
             clock: first.clock,
@@ -103,6 +117,7 @@ pub(crate) fn run(
             reporter.report_text(ui, &report, tavern);
         }
     });
+    ui.set_stamp(String::new());
     Ok(reporter.finish(ui))
 }
 
@@ -133,6 +148,22 @@ impl Unrecorded {
 
 fn watched_user(tavern: &Tavern<'_>, histories: &Histories) -> WatchedUser {
     WatchedUser { folders: tavern.folders.clone(), repository: histories.repository(tavern) }
+}
+
+/// The user that a report is about.
+fn user_of<'a>(report: &WatchReport<'a>) -> Option<&'a WatchedUser> {
+    match report {
+        WatchReport::Watching { .. } => None,
+        WatchReport::Scanned { user, .. }
+        | WatchReport::Recorded { user, .. }
+        | WatchReport::Persisted { user, .. }
+        | WatchReport::Failed { user, .. }
+        | WatchReport::Gone { user, .. }
+        | WatchReport::Back { user }
+        | WatchReport::NotWatched { user, .. }
+        | WatchReport::Silent { user }
+        | WatchReport::Full { user, .. } => Some(user),
+    }
 }
 
 /// Long enough to outlast a process that only checks whether the lock is held.
@@ -207,26 +238,41 @@ fn install_signal_handlers(stopper: Stopper, ignores_ctrl_c: bool) {
 const MAX_LISTED: usize = 12;
 
 impl Reporter {
-    /// Keeps track of what is not recorded.
-    fn track(&mut self, report: &WatchReport<'_>) {
+    /// Keeps track of what is not recorded. Returns whether the report is news: what fails again
+    /// in the same way was said before.
+    fn track(&mut self, report: &WatchReport<'_>) -> bool {
         let (WatchReport::Failed { user, .. }
         | WatchReport::Full { user, .. }
+        | WatchReport::Gone { user, .. }
         | WatchReport::Scanned { user, .. }) = report
         else {
-            return;
+            return true;
         };
         let unrecorded = self.unrecorded.entry(user.folders.handle.clone()).or_default();
         match report {
-            WatchReport::Failed { error, .. } => unrecorded.failed = Some(with_causes(*error)),
-            WatchReport::Full { .. } => unrecorded.is_full = true,
+            WatchReport::Failed { error, .. } => {
+                let failed = Some(with_causes(*error));
+                std::mem::replace(&mut unrecorded.failed, failed.clone()) != failed
+            }
+            WatchReport::Full { .. } => {
+                unrecorded.is_full = true;
+                true
+            }
+            WatchReport::Gone { .. } => {
+                // There is nothing left to record.
+                *unrecorded = Unrecorded::default();
+                true
+            }
             WatchReport::Scanned { scan, .. } => {
                 // A scan covers everything that failed before.
                 unrecorded.failed = None;
                 let unread = scan.unread.iter();
-                let said = unread.map(|it| format!("{}: {}", it.path.display(), it.why));
-                unrecorded.unread = said.collect();
+                let said: Vec<String> =
+                    unread.map(|it| format!("{}: {}", it.path.display(), it.why)).collect();
+                let before = std::mem::replace(&mut unrecorded.unread, said);
+                !scan.recorded.is_empty() || before != unrecorded.unread
             }
-            _ => {}
+            _ => true,
         }
     }
 
@@ -302,7 +348,8 @@ impl Reporter {
                 match alarms(&tavern(&user.folders), history, recorded) {
                     Ok(alarms) => {
                         for alarm in &alarms {
-                            ui.emit(&event("loss", of(user).into_iter().chain(alarm.members())));
+                            let members = of(user).into_iter().chain(alarm.members(ui));
+                            ui.emit(&event("loss", members));
                         }
                     }
                     Err(error) => ui.emit(&failed_event(user, &error)),
@@ -311,6 +358,13 @@ impl Reporter {
             WatchReport::Failed { user, error } => {
                 ui.emit(&failed_event(user, error));
             }
+            WatchReport::Gone { user, history } => {
+                if let Some(gone) = GoneUser::of(&user.folders, history) {
+                    let alarm = Alarm::of_user(&gone);
+                    ui.emit(&event("gone", of(user).into_iter().chain(alarm.members(ui))));
+                }
+            }
+            WatchReport::Back { user } => ui.emit(&event("back", of(user))),
             WatchReport::NotWatched { user, why } => {
                 let members = [("why", Json::from(why.as_str()))];
                 ui.emit(&event("not-watched", of(user).into_iter().chain(members)));
@@ -381,7 +435,10 @@ impl Reporter {
             WatchReport::Persisted { user, history, recorded } => {
                 let tavern = tavern(&user.folders);
                 match alarms(&tavern, history, recorded) {
-                    Ok(alarms) => alarms.iter().for_each(|alarm| raise_alarm(ui, alarm)),
+                    Ok(alarms) => {
+                        let whose = self.whose(user);
+                        alarms.iter().for_each(|alarm| raise_alarm(ui, alarm, &whose));
+                    }
                     Err(error) => {
                         let why = with_causes(&error);
                         ui.note(Line::new().add(Style::Bad, "  ! ").plain(format!(
@@ -390,6 +447,15 @@ impl Reporter {
                         )));
                     }
                 }
+            }
+            WatchReport::Gone { user, history } => {
+                if let Some(gone) = GoneUser::of(&user.folders, history) {
+                    raise_alarm(ui, &Alarm::of_user(&gone), "");
+                }
+            }
+            WatchReport::Back { user } => {
+                let words = format!("  the folder of {} is back.", user.folders.handle);
+                ui.say(Line::new().add(Style::Good, words));
             }
             WatchReport::Failed { user, error } => {
                 let (whose, why) = (self.whose(user), with_causes(*error));
@@ -445,9 +511,9 @@ fn with_causes(error: &dyn Error) -> String {
 }
 
 /// Reports a loss on the terminal and as a desktop notification.
-fn raise_alarm(ui: &mut Ui<'_>, alarm: &Alarm) {
-    alarm.say(ui);
-    let (title, body) = alarm.notice();
+fn raise_alarm(ui: &mut Ui<'_>, alarm: &Alarm, whose: &str) {
+    alarm.say(ui, whose);
+    let (title, body) = alarm.notice(whose);
     notify_desktop(&title, &body);
 }
 

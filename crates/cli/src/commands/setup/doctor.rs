@@ -6,25 +6,33 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use forklore_history::record::scan::unrecorded;
 use forklore_history::store::place;
+use forklore_history::version::history::History;
 use forklore_history::watch;
 use forklore_json::Object;
 use forklore_tavern::disk::Disk;
+use forklore_tavern::disk::data_root::EscapesDataRoot;
 use forklore_tavern::disk::lock::{LockCause, LockError, UserLock};
 use forklore_tavern::disk::volume::{Volume, is_in_container};
+use forklore_tavern::folder::layout::UserFolders;
 use forklore_tavern::locate::root::{RejectReason, find_installs, find_root};
-use forklore_tavern::locate::users::Users;
+use forklore_tavern::locate::users::User;
 
 use crate::Context;
 use crate::args::Cli;
+use crate::commands::shared::place::Place;
 use crate::commands::{Histories, Outcome};
+use crate::error::{CommandError, folder_gone_hint};
 use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, bytes};
+use crate::text::{Line, Style, bytes, count};
 use crate::ui::Ui;
 
 /// The oldest version of Node that SillyTavern supports.
 const MIN_NODE: u32 = 20;
+/// How long recording a file may take: longer than `watch` takes where it has to look for changes.
+const ON_ITS_WAY: Duration = Duration::from_secs(20);
 /// With less free space than this, a save may fail.
 const MIN_FREE_BYTES: u64 = 500_000_000;
 
@@ -62,13 +70,31 @@ struct UserHistory {
     has_history: bool,
     had_history: bool,
     is_watched: bool,
+    /// Why an existing history cannot be opened.
+    unreadable: Option<String>,
+    /// Whether the user's folder is gone.
+    is_gone: bool,
+    /// How many files have been changed for a while and are not recorded.
+    unrecorded: usize,
+    /// Folders of the user that lead out of the data folder, and where to.
+    outside: Vec<(String, PathBuf)>,
+}
+
+/// How much a check matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Fine,
+    /// It works, and could do more.
+    Advice,
+    /// It prevents recording or forking.
+    Wrong,
 }
 
 /// The verdict on one aspect.
 #[derive(Debug, PartialEq, Eq)]
 struct Check {
     name: &'static str,
-    is_fine: bool,
+    verdict: Verdict,
     text: String,
     /// How to fix it.
     help: Option<String>,
@@ -82,23 +108,28 @@ pub(crate) fn run(
 ) -> Outcome {
     let checks = judge(&gather(context, cli, histories));
     for check in &checks {
-        let (style, mark) = if check.is_fine { (Style::Good, "ok") } else { (Style::Bad, "!!") };
+        let (style, mark) = match check.verdict {
+            Verdict::Fine => (Style::Good, "ok"),
+            Verdict::Advice => (Style::Note, "--"),
+            Verdict::Wrong => (Style::Bad, "!!"),
+        };
         ui.say(Line::new().add(style, mark).plain("  ").plain(&check.text));
         if let Some(help) = &check.help {
             ui.say(format!("      {help}"));
         }
     }
-    let wrong = checks.iter().filter(|check| !check.is_fine).count();
+    let is_wrong = checks.iter().any(|check| check.verdict == Verdict::Wrong);
     let objects = checks.iter().map(|check| {
         let mut object = Object::new();
         object.insert("name", check.name);
-        object.insert("fine", check.is_fine);
+        object.insert("fine", check.verdict == Verdict::Fine);
+        object.insert("wrong", check.verdict == Verdict::Wrong);
         object.insert("text", check.text.as_str());
         object.insert("help", check.help.as_deref());
         Json::from(object)
     });
     ui.answer(&json::answer("doctor", [("checks", Json::Array(objects.collect()))]));
-    Ok(Exit::found_if(wrong > 0))
+    Ok(Exit::found_if(is_wrong))
 }
 
 fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
@@ -111,21 +142,21 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
         is_named: environment.flag.is_some() || environment.forklore_data.is_some(),
         ..Facts::default()
     };
-    let root = match find_root(disk, &environment) {
-        Ok(found) => found.root,
-        Err(error) => {
-            facts.searched = error
-                .looked
-                .iter()
-                .map(|it| format!("{} ({})", it.path.display(), it.why))
-                .collect();
-            facts.read_error = error.looked.iter().find_map(|it| match &it.why {
+    let place = match Place::find(context, cli, histories) {
+        Ok(place) => place,
+        Err(_) => {
+            let looked =
+                find_root(disk, &environment).err().map(|it| it.looked).unwrap_or_default();
+            facts.searched =
+                looked.iter().map(|it| format!("{} ({})", it.path.display(), it.why)).collect();
+            facts.read_error = looked.iter().find_map(|it| match &it.why {
                 RejectReason::Unreadable(error) => Some(error.to_string()),
                 _ => None,
             });
             return facts;
         }
     };
+    let root = place.root.clone();
     // Each installation with the data folder it would use.
     let installs = find_installs(disk, &environment, &root).into_iter().filter_map(|install| {
         let environment = environment.clone().given(Some(&install));
@@ -140,12 +171,11 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
     facts.read_error = disk.list(&root).err().map(|error| error.to_string());
     facts.write_error = write_error(&root);
     facts.disk = Volume::of(&root);
-    facts.has_events = facts.write_error.is_none().then(|| watch::receives_events(&root));
+    facts.has_events = facts.write_error.is_none().then(|| watch::receives_events(&root)).flatten();
     facts.histories = histories.folder_for(&root);
     facts.histories_write_error = write_error(&facts.histories);
     facts.histories_disk = Volume::of(&facts.histories);
-    let users = Users::find(disk, &root).map(|users| users.users).unwrap_or_default();
-    for user in users.into_iter().filter(|user| user.has_folder) {
+    for user in place.users.users.iter().filter(|user| user.has_folder || user.has_history) {
         let settings = root.join(&user.handle).join("settings.json");
         if let Err(error) = disk.read(&settings)
             && error.kind() != std::io::ErrorKind::NotFound
@@ -153,18 +183,58 @@ fn gather(context: &Context<'_>, cli: &Cli, histories: &Histories) -> Facts {
             facts.read_error = Some(format!("{}: {error}", settings.display()));
         }
         facts.has_other_owner |= has_other_owner(&settings);
-        let watching = place::watching(&facts.histories, &user.handle);
-        let had_history = disk.stat(&watching).is_ok_and(|stat| stat.is_some());
-        let repository = place::repository(&facts.histories, &user.handle);
-        facts.users.push(UserHistory {
-            has_history: disk.stat(&repository).is_ok_and(|stat| stat.is_some()),
-            is_watched: had_history && is_locked(disk, &watching),
-            had_history,
-            user: user.handle,
-        });
+        facts.users.extend(user_history(context, histories, &root, user));
     }
     facts.data = Some(root);
     facts
+}
+
+fn user_history(
+    context: &Context<'_>,
+    histories: &Histories,
+    root: &Path,
+    user: &User,
+) -> Option<UserHistory> {
+    let disk = context.disk;
+    let folder = histories.folder_for(root);
+    let watching = place::watching(&folder, &user.handle);
+    let had_history = disk.stat(&watching).is_ok_and(|stat| stat.is_some());
+    let folders = UserFolders::new(root, &user.handle).ok()?;
+    let repository = place::repository(&folder, &user.handle);
+    let opened = History::open_existing(disk, context.clock, repository);
+    let (history, unreadable) = match opened {
+        Ok(history) => (Some(history), None),
+        Err(error) if user.has_history => (None, Some(CommandError::from(error).to_line())),
+        Err(_) => (None, None),
+    };
+    // What was saved just now may still be on its way.
+    let before = context.clock.now().checked_sub(ON_ITS_WAY).unwrap_or_else(|| context.clock.now());
+    let unrecorded =
+        history.as_ref().map_or(0, |history| unrecorded(history, disk, &folders, before).len());
+    let below = [
+        &folders.chats,
+        &folders.group_chats,
+        &folders.groups,
+        &folders.characters,
+        &folders.worlds,
+    ];
+    let outside =
+        below.into_iter().filter_map(|folder| match folders.data_root.resolve(disk, folder) {
+            Err(EscapesDataRoot::LeadsOutside { target, .. }) => {
+                Some((folder.display().to_string(), target))
+            }
+            _ => None,
+        });
+    Some(UserHistory {
+        has_history: user.has_history,
+        is_watched: had_history && is_locked(disk, &watching),
+        had_history,
+        is_gone: !user.has_folder && history.is_some_and(|it| it.all_as_gone().is_some()),
+        unrecorded,
+        unreadable,
+        outside: outside.collect(),
+        user: user.handle.clone(),
+    })
 }
 
 fn is_locked(disk: &dyn Disk, path: &Path) -> bool {
@@ -225,13 +295,15 @@ fn extension(disk: &dyn Disk, install: &Path, root: &Path) -> Option<String> {
 
 fn judge(facts: &Facts) -> Vec<Check> {
     let mut checks = Vec::new();
-    let fine = |name, text: String| Check { name, is_fine: true, text, help: None };
+    let fine = |name, text: String| Check { name, verdict: Verdict::Fine, text, help: None };
     let wrong = |name, text: String, help: &str| Check {
         name,
-        is_fine: false,
+        verdict: Verdict::Wrong,
         text,
         help: Some(help.to_owned()),
     };
+    let advice =
+        |name, text, help: &str| Check { verdict: Verdict::Advice, ..wrong(name, text, help) };
     let Some(data) = &facts.data else {
         let looked = facts.searched.join("; ");
         checks.push(wrong(
@@ -242,7 +314,7 @@ fn judge(facts: &Facts) -> Vec<Check> {
         if facts.read_error.is_some() {
             rights(facts, &mut checks, &fine, &wrong);
         }
-        programs(facts, &mut checks, &fine, &wrong);
+        programs(facts, &mut checks, &fine, &wrong, &advice);
         return checks;
     };
     let version = facts.sillytavern.as_deref().map_or_else(String::new, |it| format!(" {it}"));
@@ -271,16 +343,16 @@ fn judge(facts: &Facts) -> Vec<Check> {
             ),
             "Update the older of the two: the extension in SillyTavern, the command with `npm install -g forklore`.",
         )),
-        None => checks.push(wrong(
+        None => checks.push(advice(
             "extension",
-            "The extension is not installed: new branches share their lorebooks.".to_owned(),
+            "The extension is not installed: branches that are created in SillyTavern share their lorebooks.".to_owned(),
             "In SillyTavern: Extensions, Install extension, then the address from the README.",
         )),
     }
     rights(facts, &mut checks, &fine, &wrong);
     disks(facts, &mut checks, &fine, &wrong);
     history(facts, &mut checks, &fine, &wrong);
-    programs(facts, &mut checks, &fine, &wrong);
+    programs(facts, &mut checks, &fine, &wrong, &advice);
     checks
 }
 
@@ -361,38 +433,87 @@ fn history(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<
         checks.push(wrong(
             "history-writing",
             format!("Nothing can be recorded in {}: {why}", facts.histories.display()),
-            "Choose a folder that can be written to: --history DIR, or FORKLORE_HISTORY",
+            "Make that folder yours (`chown`), or choose another: --history DIR, or FORKLORE_HISTORY",
         ));
         return;
     }
-    for UserHistory { user, has_history, had_history, is_watched } in &facts.users {
-        let text = match (has_history, had_history, is_watched) {
-            (true, _, true) => {
-                checks.push(fine(
-                    "history",
-                    format!("{user}: everything that is saved is being recorded."),
-                ));
-                continue;
-            }
-            (true, _, false) => format!("{user} has a history, but nothing is recording now."),
-            (false, true, _) => {
-                format!("{user} had a history in {}, but it is gone.", facts.histories.display())
-            }
-            (false, false, _) => format!("{user} has no history yet."),
-        };
-        let help = match (has_history, had_history) {
-            (false, true) => {
-                "Restore it from a copy if there is one (`forklore history pull`). Otherwise recording starts over."
-            }
-            _ => {
-                "Start SillyTavern with `forklore run -- node server.js`, or run `forklore watch` beside it."
-            }
-        };
-        checks.push(wrong("history", text, help));
+    let are_many = facts.users.len() > 1;
+    for found in &facts.users {
+        for (folder, target) in &found.outside {
+            checks.push(wrong(
+                "outside",
+                format!(
+                    "{folder} leads out of the data folder, to {}: nothing in it is recorded or can be forked.",
+                    target.display()
+                ),
+                "Forklore follows no links out of the data folder. Move the whole data folder there instead, and link or name that one: --data DIR",
+            ));
+        }
+        checks.push(history_of(found, &facts.histories, are_many, fine, wrong));
     }
 }
 
-fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong<'_>) {
+fn history_of(
+    found: &UserHistory,
+    histories: &Path,
+    are_many: bool,
+    fine: Fine<'_>,
+    wrong: Wrong<'_>,
+) -> Check {
+    let user = &found.user;
+    let files = count(found.unrecorded, "file that has changed is", "files that have changed are");
+    if found.is_gone {
+        let text = format!("The folder of {user} is gone. Its history is there.");
+        return wrong("history", text, &folder_gone_hint(user));
+    }
+    if let Some(why) = &found.unreadable {
+        let text = format!("The history of {user} cannot be read, so nothing is recorded: {why}");
+        return wrong("history", text, "`forklore history repair` saves what can be saved.");
+    }
+    match (found.has_history, found.is_watched) {
+        (true, true) if found.unrecorded > 0 => {
+            return wrong(
+                "history",
+                format!("{user} is being watched, but {files} not recorded."),
+                "Look at what `forklore watch` says: the disk of the histories may be full. `forklore record` tries again.",
+            );
+        }
+        (true, true) => {
+            return fine("history", format!("{user}: everything that is saved is being recorded."));
+        }
+        _ => {}
+    }
+    let text = match (found.has_history, found.had_history) {
+        (true, _) if found.unrecorded > 0 => {
+            format!("{user} has a history, but nothing is recording now: {files} not recorded.")
+        }
+        (true, _) => format!("{user} has a history, but nothing is recording now."),
+        (false, true) => {
+            format!("{user} had a history in {}, but it is gone.", histories.display())
+        }
+        (false, false) => format!("{user} has no history yet."),
+    };
+    let help = match (found.has_history, found.had_history) {
+        (false, true) => {
+            "Restore it from a copy if there is one (`forklore history pull REMOTE`). Otherwise recording starts over."
+        }
+        _ if are_many => {
+            "Start SillyTavern with `forklore run -- node server.js`, or run `forklore watch --all-users` beside it."
+        }
+        _ => {
+            "Start SillyTavern with `forklore run -- node server.js`, or run `forklore watch` beside it."
+        }
+    };
+    wrong("history", text, help)
+}
+
+fn programs(
+    facts: &Facts,
+    checks: &mut Vec<Check>,
+    fine: Fine<'_>,
+    wrong: Wrong<'_>,
+    advice: Wrong<'_>,
+) {
     match facts.node {
         Some(node) if node < MIN_NODE => checks.push(wrong(
             "node",
@@ -406,7 +527,7 @@ fn programs(facts: &Facts, checks: &mut Vec<Check>, fine: Fine<'_>, wrong: Wrong
     if facts.has_git {
         checks.push(fine("git", "git is installed, for copies elsewhere.".to_owned()));
     } else {
-        checks.push(wrong(
+        checks.push(advice(
             "git",
             "git is not installed: `forklore history push` and `pull` do not work, everything else does.".to_owned(),
             "Install git if you want copies elsewhere; `forklore history bundle` does not need it.",
@@ -432,6 +553,10 @@ mod tests {
                 has_history: true,
                 had_history: true,
                 is_watched: true,
+                is_gone: false,
+                unrecorded: 0,
+                unreadable: None,
+                outside: Vec::new(),
             }],
             disk: disk("ext4"),
             histories: "/srv/SillyTavern/data-history".into(),
@@ -447,8 +572,9 @@ mod tests {
         let mut facts = fine();
         change(&mut facts);
         let checks = judge(&facts);
-        assert!(checks.iter().all(|check| check.is_fine || check.help.is_some()));
-        checks.into_iter().filter(|check| !check.is_fine).map(|check| check.name).collect()
+        let is_fine = |check: &Check| check.verdict == Verdict::Fine;
+        assert!(checks.iter().all(|check| is_fine(check) || check.help.is_some()));
+        checks.into_iter().filter(|check| !is_fine(check)).map(|check| check.name).collect()
     }
 
     #[test]
@@ -501,5 +627,19 @@ mod tests {
         assert_eq!(wrong(in_container), ["container"]);
         assert_eq!(wrong(|it| it.users[0].is_watched = false), ["history"]);
         assert_eq!(wrong(|it| it.users[0].has_history = false), ["history"]);
+        assert_eq!(wrong(|it| it.users[0].unrecorded = 1), ["history"]);
+        assert_eq!(wrong(|it| it.users[0].is_gone = true), ["history"]);
+        assert_eq!(wrong(|it| it.users[0].unreadable = Some("no".to_owned())), ["history"]);
+        let elsewhere = ("chats".to_owned(), "/mnt/chats".into());
+        assert_eq!(wrong(|it| it.users[0].outside.push(elsewhere)), ["outside"]);
+    }
+
+    #[test]
+    fn what_prevents_nothing_is_advice() {
+        let facts = Facts { extension: None, has_git: false, ..fine() };
+        let checks = judge(&facts);
+        let advice = checks.iter().filter(|check| check.verdict == Verdict::Advice);
+        assert_eq!(advice.map(|check| check.name).collect::<Vec<_>>(), ["extension", "git"]);
+        assert!(checks.iter().all(|check| check.verdict != Verdict::Wrong));
     }
 }

@@ -10,7 +10,8 @@ use forklore_history::version::commit::Origin;
 use forklore_history::version::history::History;
 use forklore_tavern::work::tavern::Tavern;
 
-use super::{gone, ways_back};
+use super::gone::{self, GoneUser};
+use super::ways_back;
 use crate::json::Json;
 use crate::text::{Line, Style};
 use crate::ui::Ui;
@@ -73,8 +74,20 @@ pub(crate) fn alarms(
 }
 
 impl Alarm {
-    pub(crate) fn say(&self, ui: &mut Ui<'_>) {
-        let mut line = Line::new().add(Style::Bad, "  ! ");
+    /// The folder of a user is gone.
+    pub(crate) fn of_user(gone: &GoneUser) -> Self {
+        Self {
+            name: String::new(),
+            words: gone.text.clone(),
+            kept_note: "what was recorded of them is kept",
+            hint: gone.hint(),
+            json: None,
+        }
+    }
+
+    /// `whose` names the user, where there are several.
+    pub(crate) fn say(&self, ui: &mut Ui<'_>, whose: &str) {
+        let mut line = Line::new().add(Style::Bad, "  ! ").plain(whose);
         if !self.name.is_empty() {
             line = line.bold(&self.name).plain(": ");
         }
@@ -86,18 +99,18 @@ impl Alarm {
     }
 
     /// The alarm as JSON members.
-    pub(crate) fn members(&self) -> [(&'static str, Json); 4] {
+    pub(crate) fn members(&self, ui: &Ui<'_>) -> [(&'static str, Json); 4] {
         [
             ("name", Json::from(Some(self.name.as_str()).filter(|name| !name.is_empty()))),
             ("text", Json::from(self.words.as_str())),
-            ("hint", Json::from(self.hint.as_str())),
+            ("hint", Json::from(ui.pasteable(&self.hint))),
             ("gone", Json::from(self.json.clone())),
         ]
     }
 
     /// A title and a text for a notification.
-    pub(crate) fn notice(&self) -> (String, String) {
-        let (words, kept) = (&self.words, self.kept_note);
+    pub(crate) fn notice(&self, whose: &str) -> (String, String) {
+        let (words, kept) = (format!("{whose}{}", self.words), self.kept_note);
         match self.name.is_empty() {
             true => ("This looks like a loss".to_owned(), format!("{words}; {kept}.")),
             false => {

@@ -7,7 +7,7 @@ use forklore_history::HistoryError;
 use forklore_history::file::FileKind;
 use forklore_history::query::lookup::Finder;
 use forklore_history::query::losses::Loss;
-use forklore_history::record::scan::home;
+use forklore_history::record::scan::{home, unrecorded};
 use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
 use forklore_tavern::work::tavern::Tavern;
@@ -32,6 +32,8 @@ struct Summary {
     files: u64,
     bytes: u64,
     newest: Option<SystemTime>,
+    /// How many files have changed since they were recorded.
+    unrecorded: usize,
     now: SystemTime,
     zone: TimeZone,
     /// Each loss with the name that commands accept, and a hint.
@@ -64,8 +66,15 @@ impl HistoryStatus {
         let newest =
             summary.newest.map(|newest| when::relative(newest, summary.now, &summary.zone));
         let newest = newest.map(|newest| format!(", newest {newest}")).unwrap_or_default();
+        let unrecorded = match summary.unrecorded {
+            0 => String::new(),
+            number => {
+                let files = count(number, "file has", "files have");
+                format!("; {files} changed since then")
+            }
+        };
         Some(format!(
-            "  {} of {} in the history, {}{newest}",
+            "  {} of {} in the history, {}{newest}{unrecorded}",
             count(summary.versions as usize, "version", "versions"),
             count(summary.files as usize, "file", "files"),
             bytes(summary.bytes),
@@ -152,6 +161,7 @@ impl HistoryStatus {
             ("files", Json::from(summary.files as usize)),
             ("bytes", Json::from(summary.bytes as usize)),
             ("newest", Json::from(summary.newest.map(when::iso))),
+            ("unrecorded", Json::from(summary.unrecorded)),
             ("losses", Json::Array(losses.collect())),
             ("gone", Json::Array(gone.collect())),
             ("damage", json::texts(&summary.damage)),
@@ -198,6 +208,7 @@ impl Summary {
             versions: lineages.iter().map(Lineage::versions).sum(),
             files: lineages.iter().filter(|lineage| !lineage.is_imported()).count() as u64,
             bytes: history.store().bytes(),
+            unrecorded: unrecorded(history, tavern.disk, &tavern.folders, now).len(),
             newest: lineages.iter().map(|lineage| lineage.tip.version.recorded).max(),
             now,
             zone: zone.clone(),

@@ -18,7 +18,7 @@ use forklore_tavern::disk::data_root::EscapesDataRoot;
 use forklore_tavern::disk::lock::{LockCause, LockError};
 use forklore_tavern::folder::layout::UserFolders;
 use forklore_tavern::folder::library::FindError;
-use forklore_tavern::locate::root::RootError;
+use forklore_tavern::locate::root::{RootError, RootSource};
 use forklore_tavern::locate::users::{ChooseError, UsersError};
 use forklore_tavern::transaction::CommitError;
 use forklore_tavern::work::change::ChangeError;
@@ -145,9 +145,20 @@ impl From<RootError> for CommandError {
             .looked
             .iter()
             .map(|looked| format!("`{}` ({}): {}", looked.path.display(), looked.how, looked.why));
-        Self::of(&error).because(looked.collect::<Vec<_>>()).hinted(
-            "Use --data DIR, or set FORKLORE_DATA. It is the folder that contains `default-user`.",
-        )
+        // Folders without a SillyTavern are not places of their own.
+        let is_given = error
+            .looked
+            .iter()
+            .any(|place| matches!(place.how, RootSource::Flag | RootSource::ForkloreData));
+        let searched = match is_given {
+            true => "",
+            false => {
+                " No SillyTavern is in this folder, in the three above it, or in `~/SillyTavern`."
+            }
+        };
+        Self::of(&error).because(looked.collect::<Vec<_>>()).hinted(format!(
+            "Use --data DIR, or set FORKLORE_DATA. It is the folder that contains `default-user`.{searched}",
+        ))
     }
 }
 
@@ -324,8 +335,9 @@ impl From<MergeError> for CommandError {
                 "Give it one first: {}, or --from book=NAME for a copy.",
                 command("repair", chat, "--from empty")
             ),
-            MergeError::OneBook { .. } => {
-                "There is nothing to merge. `forklore split --all` gives each its own.".to_owned()
+            MergeError::OneBook { into, .. } => {
+                let split = command("split", into, "");
+                format!("There is nothing to merge. {split} gives it its own.")
             }
             MergeError::NothingThere(_) => return Self::of(&error),
             MergeError::Compare(_) | MergeError::Change(_) => match error {
@@ -349,7 +361,7 @@ impl From<CommitError> for CommandError {
             }
             CommitError::RollbackFailed { .. } => "`forklore undo` reverts what had been done.",
             CommitError::LaterWork { .. } => {
-                "Undoing would destroy that change, so nothing was done."
+                "Undoing would destroy that change, so nothing was done. `forklore trash` lists what was replaced or removed, and brings single files back."
             }
             _ => "",
         };

@@ -57,6 +57,9 @@ pub fn main() -> ExitCode {
     let mut ui = Ui::new(Box::new(stdout), Box::new(stderr), terminal)
         .with_input(Box::new(std::io::stdin()))
         .with_zone(TimeZone::system());
+    if let Some(zone) = unknown_zone() {
+        ui.note(format!("The time zone {zone:?} in TZ is not known here: times are in UTC."));
+    }
     let context = Context {
         disk: &RealDisk,
         clock: &SystemClock,
@@ -64,6 +67,14 @@ pub fn main() -> ExitCode {
         editor: editor(),
     };
     ExitCode::from(run(&mut ui, context, std::env::args_os()))
+}
+
+/// The zone in `TZ`, if it is a name that stands for none.
+fn unknown_zone() -> Option<String> {
+    let name = std::env::var("TZ").ok().filter(|name| !name.is_empty())?;
+    // A path, or rules as POSIX has them, is not a name.
+    let is_name = !name.starts_with([':', '/']) && TimeZone::posix(&name).is_err();
+    (is_name && TimeZone::get(&name).is_err()).then_some(name)
 }
 
 fn columns() -> Option<usize> {

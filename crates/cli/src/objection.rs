@@ -62,6 +62,10 @@ pub(crate) enum Objection {
     DataFolderGone(PathBuf),
     #[error("the history has nothing of a machine {wanted:?}, only of: {}", machines.join(", "))]
     UnknownMachine { wanted: String, machines: Vec<String> },
+    #[error("that time is in the future")]
+    InTheFuture,
+    #[error("nothing is known from before {0}")]
+    BeforeTheHistory(String),
     #[error("number {0} is not in the list")]
     NotInTheList(u64),
     #[error("there is nothing to undo")]
@@ -127,6 +131,8 @@ diagnostics!(Objection {
         wanted: wanted.as_str(),
         machines: machines.clone(),
     ),
+    Self::InTheFuture => ("in-the-future"),
+    Self::BeforeTheHistory(began) => ("before-the-history", began: began.as_str()),
     Self::NotInTheList(number) => ("not-in-the-list", number: *number),
     Self::NothingToUndo => ("nothing-to-undo"),
     Self::NothingToRepair => ("nothing-to-repair"),

@@ -5,15 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use forklore_testkit::scene::{Tree, read_tree};
+use forklore_testkit::scene::{Tree, card, read_tree};
 
 use crate::hints::hints;
 use crate::stage::{FORKLORE, book, chat, printed};
 
 /// A machine with a data folder and histories, in a folder with a space in its name.
-struct Machine {
+pub(crate) struct Machine {
     name: &'static str,
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
 }
 
 impl Machine {
@@ -24,7 +24,11 @@ impl Machine {
     }
 
     /// One on which two versions of everything were recorded.
-    fn with_stories(place: &tempfile::TempDir, name: &'static str, users: &[&str]) -> Self {
+    pub(crate) fn with_stories(
+        place: &tempfile::TempDir,
+        name: &'static str,
+        users: &[&str],
+    ) -> Self {
         let machine = Self::new(place, name);
         for user in users {
             for messages in [5, 9] {
@@ -46,22 +50,22 @@ impl Machine {
         self.write(user, "group chats/1.jsonl", &chat("Club", None, messages));
         let group = br#"{"id": "1", "name": "Club", "chats": ["1"], "members": []}"#;
         self.write(user, "groups/1.json", group);
-        self.write(user, "characters/Ada.png", b"\x89PNG\r\n\x1a\n\0\0\0\0IEND\xae\x42\x60\x82");
+        self.write(user, "characters/Ada.png", &card("Ada", "Elsewhere", "Common"));
         let settings = format!("{{\n    \"a\": {messages},\n    \"b\": 2\n}}");
         self.write(user, "settings.json", settings.as_bytes());
     }
 
-    fn write(&self, user: &str, path: &str, bytes: &[u8]) {
+    pub(crate) fn write(&self, user: &str, path: &str, bytes: &[u8]) {
         let path = self.user(user).join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
 
-    fn user(&self, user: &str) -> PathBuf {
+    pub(crate) fn user(&self, user: &str) -> PathBuf {
         self.data().join(user)
     }
 
@@ -84,12 +88,67 @@ impl Machine {
             .unwrap()
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub(crate) fn run(&self, args: &[&str]) -> Output {
         self.around(Command::new(FORKLORE).args(args))
     }
 
-    fn printed(&self, args: &[&str]) -> String {
+    pub(crate) fn printed(&self, args: &[&str]) -> String {
         printed(&self.run(args))
+    }
+
+    /// Runs a command as it was printed.
+    pub(crate) fn shell(&self, way: &str) -> Output {
+        self.around(Command::new("sh").args(["-c", way]))
+    }
+
+    pub(crate) fn repository(&self, user: &str) -> PathBuf {
+        self.folder.join(format!("data-history/{user}.git"))
+    }
+
+    /// A user's files and history.
+    pub(crate) fn everything_of(&self, user: &str) -> Tree {
+        let mut all = self.files(user);
+        let history = read_tree(&self.repository(user)).into_iter();
+        all.extend(history.map(|(path, bytes)| (format!("history/{path}"), bytes)));
+        all
+    }
+
+    /// Makes a user's files look old, so that no page can have them open.
+    pub(crate) fn age(&self, user: &str) {
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        for path in self.files(user).keys() {
+            let file = fs::File::options().write(true).open(self.user(user).join(path)).unwrap();
+            file.set_modified(long_ago).unwrap();
+        }
+    }
+
+    /// One of the packs is gone, and the files have changed so much that they cannot replace it.
+    pub(crate) fn lose_a_pack(&self, user: &str) {
+        let folder = self.repository(user).join("objects/pack");
+        let packs = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let index = packs.filter(|path| path.extension().is_some_and(|end| end == "idx"));
+        let oldest = index.min_by_key(|path| fs::metadata(path).unwrap().modified().unwrap());
+        for end in ["idx", "pack"] {
+            fs::remove_file(oldest.as_ref().unwrap().with_extension(end)).unwrap();
+        }
+        self.write(user, "chats/Ada/The harbour.jsonl", &chat("another", Some("Lore"), 12));
+    }
+
+    /// Neither of the files with the machine's name can be read.
+    pub(crate) fn lose_its_name(&self, user: &str) {
+        for file in ["machine", "machine-copy"] {
+            fs::write(self.repository(user).join("forklore").join(file), b"\0").unwrap();
+        }
+    }
+
+    /// A branch that was created without Forklore.
+    pub(crate) fn share_a_lorebook(&self, user: &str) {
+        let folder = self.user(user).join("chats/Ada");
+        let story = fs::read_to_string(folder.join("The harbour.jsonl")).unwrap();
+        let branch =
+            story.replacen("\"integrity\"", "\"main_chat\":\"The harbour\",\"integrity\"", 1);
+        assert_ne!(story, branch);
+        self.write(user, "chats/Ada/The harbour - Branch #1.jsonl", branch.as_bytes());
     }
 
     /// Pastes the only command with `rescue` among those printed, and answers its question.

@@ -225,7 +225,7 @@ fn where_nobody_knows_the_beginning_nobody_is_said_to_have_done_anything() {
     assert_snapshot!(stage.run(["diff", "Old tale", "Old tale - Branch #1"]), @r#"
     Comparing Alice/Old tale with Alice/Old tale - Branch #1
       base      unknown, so it is unclear which of the two changed what
-      lorebook  both use "Shared", so it cannot differ; `forklore split --all` gives each its own
+      lorebook  both use "Shared", so it cannot differ; `forklore split "Alice/Old tale - Branch #1"` separates them
     Both have the same lore.
     "#);
 }

@@ -67,7 +67,7 @@ fn split_gives_each_timeline_its_own() {
     assert_snapshot!(stage.run(["split", "--all"]), @"No timeline shares its lorebook with another of its family.");
     assert_snapshot!(stage.run(["split", "Old tale"]), @r#"
     -- stderr --
-    Error: "Alice/Old tale" does not share its lorebook with another timeline of its family
+    Error: "Alice/Old tale" does not share its lorebook with another chat
     -- exit 2 --
     "#);
 }

@@ -544,7 +544,7 @@ fn where_there_is_no_lorebook_the_way_to_one_is_named() {
     assert_snapshot!(stage.run(["merge", "Old tale", "--into", "Old tale - Branch #1"]), @r#"
     -- stderr --
     Error: "Alice/Old tale" and "Alice/Old tale - Branch #1" share the lorebook "Shared"
-    Hint: There is nothing to merge. `forklore split --all` gives each its own.
+    Hint: There is nothing to merge. `forklore split "Alice/Old tale - Branch #1"` gives it its own.
     -- exit 2 --
     "#);
 }

@@ -129,5 +129,8 @@ fn what_was_another_at_a_time_goes_back_to_how_it_was() {
     ");
     assert_snapshot!(stage.run(["rescue", "Mara", "--as-of", "4h", "--yes"]), @"  came back: Mara/The mill as Mara/The mill - restored 2");
     assert_snapshot!(stage.run(["rescue", "Mill", "--as-of", "4h", "--yes", "--closed"]), @"  came back: Mill");
-    assert_snapshot!(stage.run(["rescue", "--as-of", "2000-01-01"]), @"Nothing was different then.");
+    let early = stage.run(["rescue", "--as-of", "2000-01-01"]);
+    assert!(early.contains("Error: nothing is known from before 20"), "{early}");
+    let late = stage.run(["rescue", "--as-of", "2200-01-01"]);
+    assert!(late.contains("Error: that time is in the future"), "{late}");
 }

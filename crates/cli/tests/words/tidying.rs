@@ -85,7 +85,7 @@ fn undo_refuses_to_destroy_later_work() {
     assert_snapshot!(stage.run(["undo"]), @"
     -- stderr --
     Error: `default-user/chats/Alice/Story - Branch #1.jsonl` was changed again after operation 1
-    Hint: Undoing would destroy that change, so nothing was done.
+    Hint: Undoing would destroy that change, so nothing was done. `forklore trash` lists what was replaced or removed, and brings single files back.
     -- exit 2 --
     ");
     assert_eq!(stage.scene.all()[child], bytes);

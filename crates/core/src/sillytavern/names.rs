@@ -94,12 +94,13 @@ pub enum NameError {
 /// Validates a name that the user chose. It must survive sanitising unchanged: SillyTavern could
 /// not follow a link to a name that it changes when saving.
 pub fn check(name: &str, file: NamedFile, taken: &[String]) -> Result<(), NameError> {
+    // Of a name that is too long, cleaning leaves nothing that could be a file's.
+    if name.len() > file.longest() {
+        return Err(NameError::TooLong(name.len(), file.longest()));
+    }
     let stem = stem(name, file).filter(|stem| !stem.is_empty()).ok_or(NameError::Empty)?;
     if stem != name {
         return Err(NameError::WouldChange(stem));
-    }
-    if name.len() > file.longest() {
-        return Err(NameError::TooLong(name.len(), file.longest()));
     }
     let key = folded(name);
     match taken.iter().find(|other| folded(other) == key) {

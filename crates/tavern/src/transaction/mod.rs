@@ -122,6 +122,8 @@ impl<'t> Transaction<'t> {
             | Task::Replace { path, .. }
             | Task::Remove { path, .. } = task
             {
+                // A link that leads outside, or nowhere, is refused before anything is changed.
+                self.folders.data_root.resolve(self.disk, path)?;
                 let parent = self.folders.data_root.resolve(self.disk, parent_of(path))?;
                 self.io("make", &parent, self.disk.make_dirs(&parent))?;
                 self.move_leftovers_to_trash(id, &parent)?;

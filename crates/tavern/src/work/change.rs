@@ -73,7 +73,7 @@ pub enum ChangeError {
     NoSuchBook(String),
     #[error("the lorebook {name:?} cannot be read")]
     BookUnreadable { name: String, source: forklore_core::sillytavern::book::BookError },
-    #[error("{0:?} does not share its lorebook with another timeline of its family")]
+    #[error("{0:?} does not share its lorebook with another chat")]
     NotShared(String),
     #[error("{0:?} has no journal")]
     NoJournal(String),

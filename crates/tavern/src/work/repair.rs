@@ -7,7 +7,7 @@ use forklore_core::plan::fork::resolve_message;
 use forklore_core::plan::repair::{self, BookPlan, RepairSource};
 use forklore_core::sillytavern::book::Book;
 use forklore_core::sillytavern::chat::Chat;
-use forklore_core::sillytavern::names;
+use forklore_core::sillytavern::names::{self, book_key};
 use forklore_core::timeline::family::{self, Home};
 use forklore_core::timeline::moment::BoundChat;
 
@@ -102,10 +102,15 @@ impl Tavern<'_> {
 
     fn is_sharing(&self, library: &Library, chat: &ChatFile) -> Result<bool, ReadError> {
         let headers = Headers::read(self.disk, library);
-        let shared = family::shared_books(&headers.timelines, &headers.nodes);
-        let at = library.position(chat);
-        if shared.values().any(|users| at.is_some_and(|at| users.contains(&at))) {
-            return Ok(true);
+        if let Some(at) = library.position(chat)
+            && let Some(book) = &headers.timelines[at].book
+        {
+            let key = book_key(book);
+            let mut others = headers.timelines.iter().enumerate().filter(|(other, _)| *other != at);
+            let is_same = |name: &String| book_key(name) == key;
+            if others.any(|(_, other)| other.book.as_ref().is_some_and(is_same)) {
+                return Ok(true);
+            }
         }
         // A relative whose header cannot be read may be sharing the book.
         let is_nearby = |unread: &&UnreadFile| parent_of(&unread.path) == parent_of(&chat.path);

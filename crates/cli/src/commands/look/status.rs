@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use forklore_core::plan::cleanup::cleanup;
 use forklore_core::timeline::family::{Home, TimelineKind};
+use forklore_history::file::FileName;
+use forklore_history::record::scan::home;
 use forklore_tavern::folder::library::Library;
 use forklore_tavern::locate::users::Users;
 use forklore_tavern::work::tavern::Tavern;
@@ -57,7 +59,7 @@ pub(crate) fn run(
     }
     if !is_gone {
         ui.say("");
-        say_problems(ui, &verified, interrupted.as_deref(), &history, plan.remove.len());
+        say_problems(ui, tavern, &verified, interrupted.as_deref(), &history, plan.remove.len());
     }
     if let Some(why) = unchecked {
         ui.say(
@@ -138,6 +140,7 @@ fn with_gone_users(mut answer: Json, gone_users: &[GoneUser]) -> Json {
 
 fn say_problems(
     ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
     verified: &Verified,
     interrupted: Option<&str>,
     history: &HistoryStatus,
@@ -185,7 +188,7 @@ fn say_problems(
             ui.say(Line::new().dim(format!("  and {rest} more: forklore verify --all")));
         }
     }
-    let hints = hints(verified, history, interrupted.is_some(), to_clean);
+    let hints = hints(tavern, verified, history, interrupted.is_some(), to_clean);
     let advice = history.advice();
     for hint in history.hints().into_iter().chain(hints).chain(advice) {
         ui.say(Line::new().dim(hint));
@@ -193,6 +196,7 @@ fn say_problems(
 }
 
 fn hints(
+    tavern: &Tavern<'_>,
     verified: &Verified,
     history: &HistoryStatus,
     is_interrupted: bool,
@@ -203,6 +207,12 @@ fn hints(
     let mut hints = Vec::new();
     if is_interrupted {
         hints.push("`forklore undo` reverts it.".to_owned());
+    }
+    let home = home(&tavern.folders);
+    for checked in &verified.checked {
+        let is_damaged = checked.findings.iter().any(|it| matches!(it, Finding::Damage(_)));
+        let path = checked.chat.path.strip_prefix(&home).ok().filter(|_| is_damaged);
+        hints.extend(path.and_then(|path| history.way_back(&FileName::of_path(path))));
     }
     if findings().any(|finding| matches!(finding, Finding::BookShared { .. })) {
         hints.push("`forklore split --all` gives every timeline its own lorebook.".to_owned());

@@ -14,6 +14,7 @@ use forklore_history::restore::{RestoreError, RestoreOptions, Restored, restore,
 use forklore_history::version::commit::{Origin, StoredVersion};
 use forklore_history::version::history::History;
 use forklore_history::version::lineage::Lineage;
+use forklore_tavern::folder::groups::read_group;
 use forklore_tavern::work::tavern::Tavern;
 
 use super::restore::version as restore_version;
@@ -73,7 +74,15 @@ pub(crate) fn run(
     let from = from_machine(&history, args)?;
     let found = match args.as_of {
         Some(then) => {
-            let then = then.resolve(tavern.clock.now(), ui.zone());
+            let now = tavern.clock.now();
+            let then = then.resolve(now, ui.zone());
+            if then > now {
+                return Err(CommandError::new(Objection::InTheFuture));
+            }
+            if let Some(began) = began(&history, from).filter(|began| then < *began) {
+                let began = when::absolute(began, now, ui.zone());
+                return Err(CommandError::new(Objection::BeforeTheHistory(began)));
+            }
             find_changed_since(tavern, &history, from, then)?
         }
         None if args.from.is_some() => find_elsewhere(tavern, &history, from),
@@ -133,7 +142,7 @@ fn find_elsewhere(tavern: &Tavern<'_>, history: &History<'_>, machine: &str) -> 
             name: finder.name_of(lineage),
             lineage: lineage.clone(),
             when: Some(lineage.tip.version.written),
-            words: format!("{what}: {}{size}", lineage.kind.word()),
+            words: format!("{what}: {}{size}", described(history, lineage)),
             is_suspicious: false,
             good: is_here.then(|| lineage.tip.clone()),
         })
@@ -145,6 +154,15 @@ fn say_elsewhere(ui: &mut Ui<'_>, elsewhere: &BTreeMap<String, usize>) {
     for (machine, files) in elsewhere {
         ui.say(Line::new().dim(gone::not_here_hint(machine, *files)));
     }
+}
+
+/// When the oldest version of a machine's files was made.
+fn began(history: &History<'_>, machine: &str) -> Option<SystemTime> {
+    let firsts = history.lineages().own(machine).filter_map(|lineage| {
+        let first = history.own_versions(lineage).last()?;
+        Some(first.version.effective_time(None))
+    });
+    firsts.min()
 }
 
 /// Files that were different at that time, newest first.
@@ -219,13 +237,26 @@ fn find_lost(tavern: &Tavern<'_>, history: &History<'_>) -> Result<Vec<LostFile>
                 name: finder.name_of(gone.lineage),
                 lineage: gone.lineage.clone(),
                 when: gone.when,
-                words: format!("deleted {}{size}", gone.lineage.kind.word()),
+                words: format!("deleted {}{size}", described(history, gone.lineage)),
                 is_suspicious: vanished.iter().any(is_same),
                 good: None,
             });
         }
     }
     Ok(numbered(found))
+}
+
+/// The kind of a file and, where its name is only a number, what it is called.
+fn described(history: &History<'_>, lineage: &Lineage) -> String {
+    let word = lineage.kind.word();
+    let name = match lineage.kind {
+        FileKind::Group => history.last_there(&lineage.tip).ok().and_then(|(_, bytes)| {
+            let group = read_group(&bytes).ok()?;
+            Some(group.name).filter(|name| !name.is_empty())
+        }),
+        _ => None,
+    };
+    name.map_or_else(|| word.to_owned(), |name| format!("{word} {name:?}"))
 }
 
 fn numbered(mut found: Vec<LostFile>) -> Vec<LostFile> {

@@ -26,7 +26,7 @@ use crate::commands::{Histories, Outcome};
 use crate::error::{CommandError, folder_gone_hint};
 use crate::exit::Exit;
 use crate::json::{self, Json};
-use crate::text::{Line, Style, bytes, count};
+use crate::text::{Line, Style, bytes, count, quoted};
 use crate::ui::Ui;
 
 /// The oldest version of Node that SillyTavern supports.
@@ -468,14 +468,18 @@ fn history_of(
     }
     if let Some(why) = &found.unreadable {
         let text = format!("The history of {user} cannot be read, so nothing is recorded: {why}");
-        return wrong("history", text, "`forklore history repair` saves what can be saved.");
+        let repair = format!("`forklore --user {} history repair`", quoted(user));
+        return wrong("history", text, &format!("{repair} saves what can be saved."));
     }
     match (found.has_history, found.is_watched) {
         (true, true) if found.unrecorded > 0 => {
             return wrong(
                 "history",
                 format!("{user} is being watched, but {files} not recorded."),
-                "Look at what `forklore watch` says: the disk of the histories may be full. `forklore record` tries again.",
+                &format!(
+                    "Look at what it says: the disk of the histories may be full. `forklore --user {} record` tries again.",
+                    quoted(user)
+                ),
             );
         }
         (true, true) => {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use forklore_core::sillytavern::names::book_key;
 use forklore_history::HistoryError;
-use forklore_history::file::FileKind;
+use forklore_history::file::{FileKind, FileName};
 use forklore_history::query::lookup::Finder;
 use forklore_history::query::losses::Loss;
 use forklore_history::record::scan::{home, unrecorded};
@@ -40,6 +40,9 @@ struct Summary {
     losses: Vec<(String, Loss, String)>,
     /// Files that are gone: the text, a hint, and the JSON object.
     gone: Vec<(String, String, Json)>,
+    /// Chats that are still as they were when they looked like a loss that has been settled, and
+    /// how each is made whole.
+    settled: Vec<(FileName, String)>,
     /// What could not be read on the way.
     damage: Vec<String>,
     /// Deleted lorebooks: the key to compare names by, and the name that commands accept.
@@ -127,6 +130,12 @@ impl HistoryStatus {
         Some(format!("{} brings back the lorebook.", command("undelete", name, "")))
     }
 
+    /// How a damaged chat is made whole that has come back under another name.
+    pub(crate) fn way_back(&self, chat: &FileName) -> Option<String> {
+        let mut settled = self.summary.iter().flat_map(|summary| &summary.settled);
+        settled.find(|(file, _)| file == chat).map(|(_, hint)| hint.clone())
+    }
+
     /// Whether a lorebook is among the losses, which already have a hint.
     pub(crate) fn has_lost(&self, book: &str) -> bool {
         let key = book_key(book);
@@ -201,8 +210,26 @@ impl Summary {
         let deleted_books = deleted
             .filter(|lineage| lineage.kind == FileKind::Book)
             .map(|lineage| (book_key(&lineage.file().bare_label()), finder.name_of(lineage)));
-        let (losses, deleted_books) = (losses.collect(), deleted_books.collect());
+        let losses: Vec<(String, Loss, String)> = losses.collect();
+        let deleted_books = deleted_books.collect();
+        let settled = lineages.own(history.machine()).filter_map(|lineage| {
+            let is_open = losses.iter().any(|(_, loss, _)| loss.reference == lineage.reference);
+            let is_damaged =
+                lineage.kind == FileKind::Chat && lineage.tip.version.collapse.is_some();
+            let good = history.pins(lineage).into_iter().next_back();
+            let good = good.filter(|_| is_damaged && !is_open)?;
+            let options = format!("--version {good} --in-place --closed");
+            let restore = command("restore", &finder.name_of(lineage), &options);
+            let label = lineage.file().label();
+            let hint = format!(
+                "Close every page of SillyTavern; then {restore} makes {label} whole again. \
+                 If you go on in a copy of it, delete the damaged one in SillyTavern."
+            );
+            Some((lineage.file().clone(), hint))
+        });
+        let settled = settled.collect();
         Ok(Self {
+            settled,
             damage: damage::all(history),
             deleted_books,
             versions: lineages.iter().map(Lineage::versions).sum(),

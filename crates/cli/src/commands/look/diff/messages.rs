@@ -1,9 +1,11 @@
 //! Which messages were added, removed or changed between two versions of a chat.
 
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 use forklore_core::sillytavern::chat::Chat;
 use forklore_json::Json;
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 /// Two versions of one chat.
 #[derive(Clone, Copy)]
@@ -20,8 +22,8 @@ pub(super) enum MessageDifference {
     Changed(usize, usize),
 }
 
-/// Above this many comparisons, messages are compared by position only.
-const MAX_COMPARISONS: usize = 4_000_000;
+/// After this long, what is left counts as replaced.
+const LONGEST_COMPARISON: Duration = Duration::from_secs(2);
 /// How many messages ahead to look for the edited form of a message.
 const SEARCH_WINDOW: usize = 200;
 
@@ -39,7 +41,7 @@ pub(super) fn changes(chats: ChatPair<'_>) -> Vec<MessageDifference> {
     let mut found = Vec::new();
     let (mut at_old, mut at_new) = (0, 0);
     let ends = (old.len(), new.len());
-    for (same_old, same_new) in longest_common(old, new).into_iter().chain([ends]) {
+    for (same_old, same_new) in common(old, new).into_iter().chain([ends]) {
         let removed = prefix + at_old..prefix + same_old;
         let added = prefix + at_new..prefix + same_new;
         found.extend(pair_changes(chats, removed, added));
@@ -48,38 +50,17 @@ pub(super) fn changes(chats: ChatPair<'_>) -> Vec<MessageDifference> {
     found
 }
 
-/// The longest common subsequence, as pairs of positions.
-fn longest_common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
-    if old.len().saturating_mul(new.len()) > MAX_COMPARISONS {
-        return (0..old.len().min(new.len()))
-            .filter(|at| old[*at] == new[*at])
-            .map(|at| (at, at))
-            .collect();
-    }
-    let width = new.len() + 1;
-    let mut lengths = vec![0_u32; (old.len() + 1) * width];
-    for one in (0..old.len()).rev() {
-        for other in (0..new.len()).rev() {
-            lengths[one * width + other] = if old[one] == new[other] {
-                lengths[(one + 1) * width + other + 1] + 1
-            } else {
-                lengths[(one + 1) * width + other].max(lengths[one * width + other + 1])
-            };
+/// Messages that both have, in order, as pairs of positions.
+fn common(old: &[Vec<u8>], new: &[Vec<u8>]) -> Vec<(usize, usize)> {
+    let deadline = Instant::now() + LONGEST_COMPARISON;
+    let blocks = capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline));
+    let pairs = blocks.into_iter().filter_map(|block| match block {
+        DiffOp::Equal { old_index, new_index, len } => {
+            Some((0..len).map(move |at| (old_index + at, new_index + at)))
         }
-    }
-    let (mut one, mut other) = (0, 0);
-    let mut found = Vec::new();
-    while one < old.len() && other < new.len() {
-        if old[one] == new[other] {
-            found.push((one, other));
-            (one, other) = (one + 1, other + 1);
-        } else if lengths[(one + 1) * width + other] >= lengths[one * width + other + 1] {
-            one += 1;
-        } else {
-            other += 1;
-        }
-    }
-    found
+        _ => None,
+    });
+    pairs.flatten().collect()
 }
 
 /// Pairs messages that were removed and added in the same place. A pair with the same speaker and

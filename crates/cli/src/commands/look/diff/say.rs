@@ -10,7 +10,7 @@ use crate::commands::shared::exactness::describe;
 use crate::lore::{
     Paint, Row, Span, describe_base, field_name, full_name, plain, say_rows, side_names, value_diff,
 };
-use crate::text::{Line, Style};
+use crate::text::{Line, Style, command};
 use crate::ui::Ui;
 
 pub(super) fn say(ui: &mut Ui<'_>, comparison: &Comparison, compared: &LoreDiff) {
@@ -85,9 +85,8 @@ pub(super) fn say_head(ui: &mut Ui<'_>, comparison: &Comparison, compared: &Lore
         }
     }
     if let Some(book) = comparison.shared_book() {
-        let words = format!(
-            "both use {book:?}, so it cannot differ; `forklore split --all` gives each its own"
-        );
+        let split = command("split", &right.label, "");
+        let words = format!("both use {book:?}, so it cannot differ; {split} separates them");
         rows.push(Row { name: "lorebook".into(), text: vec![(Style::Note, words)] });
     }
     say_rows(ui, 2, &rows);

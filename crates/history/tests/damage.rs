@@ -158,10 +158,12 @@ fn inspect(story: &Story, repository: &Path) -> (Verified, Versions) {
 /// Nothing depends on these: they only save time, serve as locks, or are created again.
 fn is_harmless(path: &Path, harm: Harm) -> bool {
     let name = path.file_name().unwrap();
-    let made_anew = ["HEAD", "config", "refs-hash"];
+    let made_anew = ["HEAD", "config"];
     let is_made_anew = matches!(harm, Harm::Gone) && made_anew.iter().any(|it| name == *it);
-    // The machine's name is in two files, each of which is written again from the other.
-    name == "lock" || name == "machine" || name == "machine-copy" || is_made_anew
+    // The machine's name is in two files, each of which is written again from the other; the hash
+    // says only when to look for refs.
+    let always = ["lock", "machine", "machine-copy", "refs-hash"];
+    always.iter().any(|it| name == *it) || is_made_anew
 }
 
 fn check(story: &Story, path: &Path, kind: Harm, tally: &mut Tally) {

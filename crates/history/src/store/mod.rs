@@ -11,7 +11,7 @@ pub mod packs;
 pub mod place;
 mod writing;
 
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -28,7 +28,6 @@ use crate::git::pack::{Packed, Packer};
 use crate::git::packs::{PackError, Packs};
 use crate::git::refs::{self, Refs};
 use crate::store::files::Files as _;
-use crate::version::strays::Strays;
 use journal::Recording;
 use layout::Layout;
 
@@ -63,8 +62,7 @@ pub struct Store<'d> {
     journal: JournalState,
     /// Some refs may be missing.
     has_damaged_refs: bool,
-    /// Found when they are needed.
-    strays: OnceCell<Strays>,
+    are_refs_aside: bool,
     /// An object was wanted and could not be read.
     met_damage: Cell<bool>,
     /// How often everything was read.
@@ -128,7 +126,7 @@ impl<'d> Store<'d> {
             pending: Pending::default(),
             journal: JournalState::default(),
             has_damaged_refs: false,
-            strays: OnceCell::new(),
+            are_refs_aside: false,
             met_damage: Cell::new(false),
             loads: 0,
         }
@@ -169,7 +167,7 @@ impl<'d> Store<'d> {
         (self.refs, self.loose) = self.read_refs()?;
         self.has_damaged_refs = self.examine_refs()?;
         self.pending = Pending::default();
-        self.strays = OnceCell::new();
+        self.are_refs_aside = false;
 
         let path = self.layout.journal();
         let stat = self.disk.stat_of(&path)?;
@@ -210,19 +208,13 @@ impl<'d> Store<'d> {
         Ok(hash.is_some_and(|hash| hash != hash_of(&text).as_bytes()))
     }
 
-    /// Adds the refs that are missing, before the file that lost them is written again. It is kept.
-    fn restore_refs(&mut self) -> Result<()> {
+    /// Keeps a copy of `packed-refs`, if it is damaged, before it is written again.
+    fn put_refs_aside(&self) -> Result<()> {
         let path = self.layout.packed_refs();
         let text = self.disk.read_if_exists(&path)?.unwrap_or_default();
-        let strays = self.strays();
-        let heads =
-            strays.lineages().map(|(lineage, newest)| (format!("refs/heads/{lineage}"), newest.id));
-        let mut missing: Refs = heads.chain(strays.pinned()).collect();
-        missing.retain(|name, _| !self.refs.contains_key(name));
-        // Another git may only have written it in its own way, and a crash only left an old hash.
         let packed = refs::read(&text);
+        // Another git may only have written it in its own way, and a crash only left an old hash.
         let is_harmed = refs::write(&packed) != text
-            || !missing.is_empty()
             || packed != self.refs
             || packed.values().any(|id| !self.has(id));
         if is_harmed {
@@ -231,9 +223,6 @@ impl<'d> Store<'d> {
             let aside = folder.join(format!("{}-packed-refs", self.clock.slug()));
             self.disk.write(&aside, &[&text])?;
         }
-        self.refs.extend(missing);
-        self.has_damaged_refs = false;
-        self.loads += 1;
         Ok(())
     }
 
@@ -293,11 +282,6 @@ impl<'d> Store<'d> {
         let packed = self.packs.bundles().iter().flat_map(|bundle| bundle.index.iter());
         let pending = self.pending.objects.iter().map(|object| object.id);
         packed.map(|entry| entry.oid).chain(pending)
-    }
-
-    /// The versions that can be read, whether or not anything leads to them.
-    pub(crate) fn strays(&self) -> &Strays {
-        self.strays.get_or_init(|| Strays::find(self))
     }
 
     /// Whether refs may be missing.
@@ -399,9 +383,9 @@ impl<'d> Store<'d> {
         if !self.is_unchanged()? {
             self.load()?;
         }
-        if self.has_damaged_refs {
-            self.restore_refs()?;
-            self.flush()?;
+        if self.has_damaged_refs && !self.are_refs_aside {
+            self.put_refs_aside()?;
+            self.are_refs_aside = true;
         }
         if self.journal.stat.is_none() || self.journal.is_damaged {
             self.reset_journal()?;
@@ -523,7 +507,10 @@ impl<'d> Store<'d> {
     pub(crate) fn write_refs(&mut self) -> Result<()> {
         let text = refs::write(&self.refs);
         self.disk.replace(&self.layout.packed_refs(), &[&text])?;
-        self.disk.replace(&self.layout.refs_hash(), &[hash_of(&text).as_bytes()])?;
+        // As long as refs may be missing, the hash of the file that lost them says so.
+        if !self.has_damaged_refs {
+            self.disk.replace(&self.layout.refs_hash(), &[hash_of(&text).as_bytes()])?;
+        }
         // A loose ref takes precedence over `packed-refs`, even if it is older.
         for (path, id) in std::mem::take(&mut self.loose) {
             let text = self.disk.read(&path).unwrap_or_default();

@@ -83,6 +83,14 @@ impl<'s, 'd> Writing<'s, 'd> {
         self.batch.refs.push((name.to_owned(), id));
     }
 
+    /// Adds refs that were missing. After this, none is.
+    pub(crate) fn restore_refs(&mut self, missing: Refs) -> Result<()> {
+        self.store.refs.extend(missing);
+        self.store.has_damaged_refs = false;
+        self.store.loads += 1;
+        self.store.flush()
+    }
+
     /// How many bytes have accumulated since the last [`Writing::persist`].
     pub fn size(&self) -> usize {
         self.size
@@ -123,6 +131,7 @@ impl<'s, 'd> Writing<'s, 'd> {
     pub(crate) fn set_refs(&mut self, refs: Refs) -> Result<()> {
         self.flush()?;
         self.store.refs = refs;
+        self.store.has_damaged_refs = false;
         self.store.write_refs()?;
         self.store.begin_journal()
     }

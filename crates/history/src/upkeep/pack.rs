@@ -15,6 +15,7 @@ const PACK_LEVEL: u32 = 9;
 
 /// Packs everything reachable from refs into a single pack. Unreachable objects are left out.
 pub fn pack(history: &mut History<'_>) -> Result<Packing> {
+    drop(history.write()?);
     let store = history.store_mut();
     let mut writing = store.write()?;
     writing.flush()?;

@@ -148,6 +148,8 @@ pub fn finish(history: &mut History<'_>) -> Result<Option<Purged>> {
 fn run(history: &mut History<'_>, lineages: Vec<String>) -> Result<Purged> {
     let mut purged = Purged::default();
     let doomed;
+    // With all refs: what has none would count as purged.
+    drop(history.write()?);
     {
         let mut writing = history.store_mut().write()?;
         writing.flush()?;

@@ -1,6 +1,6 @@
 //! The history of one user: every version of every file, for reading and writing.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 
 use forklore_tavern::disk::Disk;
@@ -14,6 +14,7 @@ use crate::version::commit::{Origin, StoredVersion, Version};
 use crate::version::lineage::Lineages;
 use crate::version::lost::{self, LostNotes, LostVersions};
 use crate::version::machine::{self, MachineName};
+use crate::version::strays::Strays;
 use crate::version::tracked::Tracked;
 
 pub struct History<'d> {
@@ -34,6 +35,8 @@ pub(crate) struct Memory {
     /// The [`Store::loads`] that this reflects; `None` if it has to be read again.
     loads: Option<u64>,
     pub(crate) seed: u64,
+    /// Found when they are needed.
+    strays: OnceCell<Strays>,
 }
 
 /// More than were ever recorded after the newest version that can be read.
@@ -102,7 +105,12 @@ impl<'d> History<'d> {
 
     /// Write access, with an up-to-date cache.
     pub(crate) fn write(&mut self) -> Result<(Writing<'_, 'd>, &mut Memory)> {
-        let writing = self.store.write()?;
+        let mut writing = self.store.write()?;
+        if writing.store().has_damaged_refs() {
+            let strays = Strays::find(writing.store());
+            let missing = strays.missing_refs(writing.store().refs());
+            writing.restore_refs(missing)?;
+        }
         if self.memory.loads != Some(writing.store().loads()) {
             self.memory.refresh(writing.store());
         }
@@ -133,7 +141,8 @@ impl<'d> History<'d> {
         if let Ok(before) = StoredVersion::read(&self.store, parent) {
             return Some(before);
         }
-        let older = || self.store.strays().newest_before(&version.lineage, version.number);
+        let strays = || self.memory.strays.get_or_init(|| Strays::find(&self.store));
+        let older = || strays().newest_before(&version.lineage, version.number);
         let before = self.rescued(version).or_else(|| older().cloned());
         let first = before.as_ref().map_or(1, |before| before.version.number + 1);
         self.lost.borrow_mut().add(this, first..version.number);
@@ -232,7 +241,8 @@ fn machine_for_reading(store: &Store<'_>) -> Result<String> {
 
 impl Memory {
     fn refresh(&mut self, store: &Store<'_>) {
-        self.lineages.refresh(store, &self.machine);
+        self.strays = OnceCell::new();
+        self.lineages.refresh(store, &self.machine, &self.strays);
         let own = || self.lineages.recorded_by(&self.machine);
         let newest = own().map(|lineage| lineage.tip.version.order).max().unwrap_or(0);
         // What is lost may have had higher ones.

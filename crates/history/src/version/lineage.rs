@@ -1,5 +1,6 @@
 //! Lineages: all versions of one file, through all of its renames. Each is a ref.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
@@ -9,6 +10,7 @@ use crate::file::{FileKind, FileName};
 use crate::store::Store;
 use crate::version::commit::{Origin, StoredVersion};
 use crate::version::lineage_name;
+use crate::version::strays::Strays;
 
 /// All versions of one file, identified by the newest.
 #[derive(Clone, Debug)]
@@ -55,7 +57,8 @@ impl Lineage {
 
 impl Lineages {
     /// Reads the lineages that changed since the last call.
-    pub fn refresh(&mut self, store: &Store<'_>, machine: &str) {
+    pub(crate) fn refresh(&mut self, store: &Store<'_>, machine: &str, strays: &OnceCell<Strays>) {
+        let strays = || strays.get_or_init(|| Strays::find(store));
         let mut before = std::mem::take(&mut self.by_reference);
         self.unreadable.clear();
         self.live.clear();
@@ -70,10 +73,10 @@ impl Lineages {
                     let own = lineage_of(reference);
                     let tip = match read {
                         Ok(tip) if tip.version.lineage == own => Some(tip),
-                        Ok(_) => store.strays().newest(own).cloned(),
+                        Ok(_) => strays().newest(own).cloned(),
                         Err(error) => {
                             self.unreadable.push((reference.clone(), error));
-                            store.strays().newest(own).cloned()
+                            strays().newest(own).cloned()
                         }
                     };
                     let Some(tip) = tip else { continue };
@@ -84,13 +87,13 @@ impl Lineages {
             self.insert(lineage, machine);
         }
         if store.has_damaged_refs() {
-            self.add_without_refs(store, machine);
+            self.add_without_refs(strays(), machine);
         }
     }
 
     /// Adds the lineages whose refs are lost.
-    fn add_without_refs(&mut self, store: &Store<'_>, machine: &str) {
-        for (name, newest) in store.strays().lineages() {
+    fn add_without_refs(&mut self, strays: &Strays, machine: &str) {
+        for (name, newest) in strays.lineages() {
             let reference = format!("refs/heads/{name}");
             let Some((owner, kind)) = lineage_name::parse(name) else { continue };
             if !self.by_reference.contains_key(&reference) {

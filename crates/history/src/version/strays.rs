@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use crate::git::object::{Id, Kind};
+use crate::git::refs::Refs;
 use crate::store::Store;
 use crate::version::commit::StoredVersion;
 
@@ -32,6 +33,15 @@ impl Strays {
             }
         }
         strays
+    }
+
+    /// The refs that the versions call for and that are not there.
+    pub(crate) fn missing_refs(&self, refs: &Refs) -> Refs {
+        let heads =
+            self.lineages().map(|(lineage, newest)| (format!("refs/heads/{lineage}"), newest.id));
+        let mut missing: Refs = heads.chain(self.pinned()).collect();
+        missing.retain(|name, _| !refs.contains_key(name));
+        missing
     }
 
     fn add(&mut self, stored: StoredVersion) {
@@ -60,7 +70,7 @@ impl Strays {
     }
 
     /// The versions before those that look like a loss: they are to be pinned.
-    pub(crate) fn pinned(&self) -> impl Iterator<Item = (String, Id)> + '_ {
+    fn pinned(&self) -> impl Iterator<Item = (String, Id)> + '_ {
         let all = self.versions.values().flat_map(|versions| versions.values());
         all.filter(|lost| lost.version.collapse.is_some()).filter_map(|lost| {
             let version = &lost.version;

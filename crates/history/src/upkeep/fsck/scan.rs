@@ -145,6 +145,9 @@ impl Examined {
         let layout = store.layout();
         if let Some(text) = store.disk.read_if_exists(&layout.packed_refs())? {
             let packed = refs::read(&text);
+            if refs::write(&packed) != text {
+                examined.fault(&layout.packed_refs(), FaultKind::Changed);
+            }
             // A wrong packed ref that the journal overrides would go unnoticed elsewhere.
             let superseded = packed.iter().filter(|(name, id)| store.refs().get(*name) != Some(id));
             examined.superseded = superseded.map(|(_, id)| *id).collect();
@@ -161,10 +164,6 @@ impl Examined {
         }
         if let Some(path) = machine::damaged(store)? {
             examined.fault(&path, FaultKind::Changed);
-        }
-        let is_written = store.disk.read_if_exists(&layout.packed_refs())?.is_some();
-        if store.has_damaged_refs() && is_written {
-            examined.fault(&layout.packed_refs(), FaultKind::Changed);
         }
         Ok(examined)
     }

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use gix_pack::Bundle;
 use gix_pack::cache::lru::MemoryCappedHashmap;
 use gix_pack::data::decode::header::ResolvedBase;
+use gix_pack::data::entry::Header;
+use rustc_hash::FxHashSet;
 
 use super::object::{HASH, Id, Kind, id_of};
 
@@ -17,10 +19,28 @@ const CACHE: usize = 16 << 20;
 const MOST_FROM_ONE: usize = 4096;
 const LEAST_ROOM: usize = 64 << 20;
 
+/// Reading this many objects takes about as long as putting the entries of a large pack in order.
+const FEW: usize = 5_000;
+
+/// The size of the checksum at the end of a pack.
+const TRAILER: usize = 20;
+
 /// All packs of a repository, open. They stay readable when their files are removed.
 pub struct Packs {
     packs: Vec<Bundle>,
     reader: RefCell<Reader>,
+    /// What has been checked of each pack.
+    checks: RefCell<Vec<Checks>>,
+}
+
+/// Which entries of a pack are whole, as far as that was asked.
+#[derive(Default)]
+struct Checks {
+    asked: usize,
+    /// The entries in the order of the pack: where each begins, and its place in the index.
+    entries: Vec<(u64, u32)>,
+    /// Offsets of entries that are whole, with everything that they are a delta of.
+    whole: FxHashSet<u64>,
 }
 
 struct Reader {
@@ -39,6 +59,52 @@ pub enum PackError {
     Object { id: Id, pack: PathBuf, why: String },
 }
 
+impl Checks {
+    fn is_whole(&mut self, bundle: &Bundle, index: u32) -> bool {
+        if self.entries.is_empty() {
+            let all = 0..bundle.index.num_objects();
+            self.entries = all.map(|at| (bundle.index.pack_offset_at_index(at), at)).collect();
+            self.entries.sort_unstable();
+        }
+        let mut chain = Vec::new();
+        let mut next = Some(index);
+        while let Some(index) = next {
+            let offset = bundle.index.pack_offset_at_index(index);
+            if self.whole.contains(&offset) {
+                break;
+            }
+            if chain.contains(&offset) {
+                return false;
+            }
+            let Some(base) = self.check_entry(bundle, index, offset) else { return false };
+            chain.push(offset);
+            next = base;
+        }
+        self.whole.extend(chain);
+        true
+    }
+
+    /// The place of the entry that this one is a delta of; `None` if it is not whole.
+    fn check_entry(&self, bundle: &Bundle, index: u32, offset: u64) -> Option<Option<u32>> {
+        let at = self.entries.partition_point(|(other, _)| *other <= offset);
+        let end = bundle.pack.data_len() - TRAILER;
+        let end = self.entries.get(at).map_or(end as u64, |(next, _)| *next);
+        let bytes = bundle.pack.entry_slice(offset..end)?;
+        if Some(crc32fast::hash(bytes)) != bundle.index.crc32_at_index(index) {
+            return None;
+        }
+        match bundle.pack.entry(offset).ok()?.header {
+            Header::OfsDelta { base_distance } => {
+                let base = offset.checked_sub(base_distance)?;
+                let found = self.entries.binary_search_by_key(&base, |(other, _)| *other).ok()?;
+                Some(Some(self.entries[found].1))
+            }
+            Header::RefDelta { base_id } => Some(Some(bundle.index.lookup(base_id)?)),
+            _ => Some(None),
+        }
+    }
+}
+
 impl Packs {
     /// Opens the packs that belong to these indexes.
     pub fn open(indexes: &[PathBuf]) -> (Self, Vec<PackError>) {
@@ -49,6 +115,7 @@ impl Packs {
                 cache: MemoryCappedHashmap::new(CACHE),
                 last: 0,
             }),
+            checks: RefCell::default(),
         };
         let errors = indexes.iter().filter_map(|index| packs.add(index).err()).collect();
         (packs, errors)
@@ -80,6 +147,21 @@ impl Packs {
         let order =
             std::iter::once(last).chain((0..self.packs.len()).filter(move |at| *at != last));
         order.filter_map(move |at| Some((at, self.packs.get(at)?.index.lookup(id)?)))
+    }
+
+    /// Whether an object is here as it was written. A few are read. Of many, the checksums are
+    /// compared that the index has, which takes a fraction of the time once the order of the
+    /// entries is known.
+    pub fn is_whole(&self, id: &Id) -> bool {
+        let checks = &mut *self.checks.borrow_mut();
+        checks.resize_with(self.packs.len(), Checks::default);
+        self.locations(id).any(|(at, index)| {
+            checks[at].asked += 1;
+            match checks[at].asked < FEW {
+                true => matches!(self.read(id, &mut Vec::new()), Ok(Some(_))),
+                false => checks[at].is_whole(&self.packs[at], index),
+            }
+        })
     }
 
     /// The result of `read` for the first pack that has the object in readable form.

@@ -23,14 +23,13 @@ pub struct Writing<'s, 'd> {
     batch: Recording,
     size: usize,
     at: FxHashMap<Id, usize>,
-    buffer: Vec<u8>,
     _lock: UserLock,
 }
 
 impl<'s, 'd> Writing<'s, 'd> {
     pub(super) fn new(store: &'s mut Store<'d>, lock: UserLock) -> Self {
         let (batch, at) = (Recording::default(), FxHashMap::default());
-        Self { store, batch, size: 0, at, buffer: Vec::new(), _lock: lock }
+        Self { store, batch, size: 0, at, _lock: lock }
     }
 
     pub fn store(&self) -> &Store<'d> {
@@ -50,7 +49,7 @@ impl<'s, 'd> Writing<'s, 'd> {
         before: Option<Id>,
     ) -> Result<Id> {
         let id = id_of(kind, data.as_ref())?;
-        if !self.holds(&id, kind, data.as_ref()) {
+        if !self.holds(&id) {
             let data = data.into();
             self.size += data.len();
             self.at.insert(id, self.batch.objects.len());
@@ -59,12 +58,9 @@ impl<'s, 'd> Writing<'s, 'd> {
         Ok(id)
     }
 
-    /// Whether the object is here, and has this content when it is read.
-    pub(crate) fn holds(&mut self, id: &Id, kind: Kind, data: &[u8]) -> bool {
-        match self.at.get(id) {
-            Some(at) => self.batch.objects[*at].data == data,
-            None => self.store.holds(id, kind, data, &mut self.buffer),
-        }
+    /// Whether the object is here and can be read.
+    pub(crate) fn holds(&self, id: &Id) -> bool {
+        self.at.contains_key(id) || self.store.holds(id)
     }
 
     pub fn has(&self, id: &Id) -> bool {

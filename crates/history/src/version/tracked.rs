@@ -127,8 +127,8 @@ pub trait PieceStore {
     /// Stores an object and returns its id. The last argument is the object that it replaces.
     fn put(&mut self, kind: Kind, data: &[u8], before: Option<Id>) -> Result<Id>;
 
-    /// Whether a piece with this id and content is there and can be read.
-    fn has_piece(&mut self, id: &Id, data: &[u8]) -> bool;
+    /// Whether an object is there and can be read.
+    fn holds(&self, id: &Id) -> bool;
 }
 
 impl PieceStore for Writing<'_, '_> {
@@ -136,8 +136,8 @@ impl PieceStore for Writing<'_, '_> {
         Writing::put(self, kind, data, before)
     }
 
-    fn has_piece(&mut self, id: &Id, data: &[u8]) -> bool {
-        self.holds(id, Kind::Blob, data)
+    fn holds(&self, id: &Id) -> bool {
+        Writing::holds(self, id)
     }
 }
 
@@ -148,7 +148,7 @@ impl PieceStore for Vec<Object> {
         Ok(id)
     }
 
-    fn has_piece(&mut self, _: &Id, _: &[u8]) -> bool {
+    fn holds(&self, _: &Id) -> bool {
         false
     }
 }
@@ -254,9 +254,10 @@ impl PieceMatcher<'_> {
         if let Some(id) = self.find_moved(hash) {
             return Ok(id);
         }
-        // A piece that is still the same is read to see whether it can be.
+        // `put` would find it among all objects, which takes longer.
         if let Some(old) = old.filter(|_| self.before.hashes.is_empty())
-            && self.store.has_piece(&old, bytes)
+            && id_of(Kind::Blob, bytes)? == old
+            && self.store.holds(&old)
         {
             return Ok(old);
         }

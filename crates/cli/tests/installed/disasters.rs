@@ -249,6 +249,11 @@ fn a_user_who_was_deleted_is_no_longer_reported() {
     machine.around(Command::new("sh").args(["-c", dismiss]));
     let status = machine.run(&["status"]);
     assert!(status.status.success(), "{}", printed(&status));
+    // And nobody has to say which of the two is meant.
+    let log = machine.run(&["log"]);
+    assert!(log.status.success(), "{}", printed(&log));
+    let bo = machine.printed(&["--user", "bo", "rescue"]);
+    assert!(bo.contains("deleted chat"), "{bo}");
 }
 
 /// A machine with nothing but a history that came from elsewhere.

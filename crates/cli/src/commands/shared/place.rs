@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use forklore_history::store::place;
+use forklore_history::version::history::History;
 use forklore_tavern::disk::Disk;
 use forklore_tavern::folder::layout::UserFolders;
 use forklore_tavern::locate::root::{FoundRoot, RejectReason, RejectedPlace, RootError, find_root};
@@ -38,7 +40,16 @@ impl Place {
             }
         })?;
         let mut users = Users::find(disk, &found.root)?;
-        users.add_recorded(histories.handles(disk, &found.root));
+        let mut handles = histories.handles(disk, &found.root);
+        let has_folder =
+            |handle: &str| users.users.iter().any(|user| user.has_folder && user.handle == handle);
+        // A user who was deleted on purpose is only one when asked for.
+        handles.retain(|handle| {
+            has_folder(handle)
+                || cli.user.as_ref() == Some(handle)
+                || is_missed(context, histories, &found.root, handle)
+        });
+        users.add_recorded(handles);
         Ok(Self { root: found.root, users, handle: found.handle })
     }
 
@@ -67,6 +78,17 @@ impl Place {
         let folders = UserFolders::new(&self.root, handle)?;
         Ok(Tavern { disk: context.disk, clock: context.clock, folders, pasts: None })
     }
+}
+
+/// Whether anything of a user without a folder is missed, or has never been here: it came from
+/// another machine. What cannot be read is missed.
+fn is_missed(context: &Context<'_>, histories: &Histories, root: &Path, handle: &str) -> bool {
+    let repository = place::repository(&histories.folder_for(root), handle);
+    let history = History::open_existing(context.disk, context.clock, repository);
+    history.map_or(true, |history| {
+        let mut own = history.lineages().own(history.machine());
+        own.next().is_none() || history.all_as_gone().is_some()
+    })
 }
 
 /// What has to be there of the user for a command to do its work.

@@ -1,6 +1,8 @@
 //! Versions that cannot be read, and those of which the user knows.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::RangeInclusive;
 
 use crate::error::Result;
 use crate::file::FileName;
@@ -53,6 +55,36 @@ impl LostVersions {
         }
         (!self.numbers.is_empty()).then_some(self)
     }
+}
+
+impl fmt::Display for LostVersions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions = versions_in_words(&ranges(self.numbers.iter().copied()));
+        write!(f, "{versions} of {} cannot be read", self.file.label())
+    }
+}
+
+/// Groups ascending numbers into ranges.
+pub(crate) fn ranges(numbers: impl IntoIterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some(last) if *last.end() + 1 == number => *last = *last.start()..=number,
+            _ => ranges.push(number..=number),
+        }
+    }
+    ranges
+}
+
+/// `version 3`, `versions 1, 4 to 7`
+pub(crate) fn versions_in_words(ranges: &[RangeInclusive<u64>]) -> String {
+    let words = ranges.iter().map(|range| match (range.start(), range.end()) {
+        (start, end) if start == end => start.to_string(),
+        (start, end) => format!("{start} to {end}"),
+    });
+    let words: Vec<String> = words.collect();
+    let is_one = matches!(ranges, [range] if range.start() == range.end());
+    format!("{} {}", if is_one { "version" } else { "versions" }, words.join(", "))
 }
 
 /// The versions that the user has accepted as lost.

@@ -1,10 +1,7 @@
 //! Versions that could not be read, as far as a command wanted them.
 
-use std::ops::RangeInclusive;
-
 use forklore_core::diagnostics;
 use forklore_history::version::history::History;
-use forklore_history::version::lost::LostVersions;
 
 use crate::text::{Line, Style, count};
 use crate::ui::Ui;
@@ -27,18 +24,10 @@ diagnostics!(PastUnread {
     Self => ("past-unread"),
 });
 
-/// `version 7 of Ada/Story cannot be read`
-pub(crate) fn words(lost: &LostVersions) -> String {
-    let ranges = ranges(lost.numbers.iter().copied());
-    let is_one = lost.numbers.len() == 1;
-    let word = if is_one { "version" } else { "versions" };
-    format!("{word} {} of {} cannot be read", ranges.join(", "), lost.file.label())
-}
-
 /// What could not be read so far, one line each.
 pub(crate) fn all(history: &History<'_>) -> Vec<String> {
     let lost = history.lost();
-    let mut all: Vec<String> = lost.iter().take(MAX_LISTED).map(words).collect();
+    let mut all: Vec<String> = lost.iter().take(MAX_LISTED).map(ToString::to_string).collect();
     if lost.len() > MAX_LISTED {
         let files = count(lost.len() - MAX_LISTED, "other file", "other files");
         all.push(format!("some versions of {files} cannot be read"));
@@ -68,19 +57,4 @@ pub(crate) fn say(ui: &mut Ui<'_>, history: &History<'_>) {
     if !all.is_empty() {
         ui.hint(HINT);
     }
-}
-
-fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<String> {
-    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-    for number in numbers {
-        match ranges.last_mut() {
-            Some(last) if *last.end() + 1 == number => *last = *last.start()..=number,
-            _ => ranges.push(number..=number),
-        }
-    }
-    let words = ranges.iter().map(|range| match (range.start(), range.end()) {
-        (start, end) if start == end => start.to_string(),
-        (start, end) => format!("{start} to {end}"),
-    });
-    words.collect()
 }

@@ -12,6 +12,7 @@ use crate::git::object::{Id, Kind, TreeMode, tree_lines};
 use crate::git::refs::Refs;
 use crate::version::commit::StoredVersion;
 use crate::version::lineage::{lineage_of, numbered};
+use crate::version::lost::ranges;
 
 /// Everything reachable from refs.
 #[derive(Default)]
@@ -152,7 +153,7 @@ impl Reachability {
             lineage,
             file,
             piece,
-            versions: Damage::ranges(numbers),
+            versions: ranges(numbers),
         });
         damage.collect()
     }

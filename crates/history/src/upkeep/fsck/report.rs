@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::file::FileName;
 use crate::git::object::Id;
-use crate::version::lost::Accepted;
+use crate::version::lost::{Accepted, ranges, versions_in_words};
 use crate::version::split::Numbering;
 
 /// The result of a check.
@@ -114,7 +114,7 @@ impl Damage {
     pub(in crate::upkeep) fn without(mut self, accepted: &Accepted) -> Option<Self> {
         if let Some(accepted) = accepted.get(&self.lineage) {
             let numbers: Vec<u64> = self.numbers().filter(|it| !accepted.contains(it)).collect();
-            self.versions = Self::ranges(numbers);
+            self.versions = ranges(numbers);
         }
         (!self.versions.is_empty()).then_some(self)
     }
@@ -128,20 +128,6 @@ impl Damage {
     pub fn is_all_unreached(&self) -> bool {
         self.piece == FilePart::Version && self.file.as_str() == self.lineage
     }
-
-    /// Groups ascending numbers into ranges.
-    pub(in crate::upkeep) fn ranges(
-        numbers: impl IntoIterator<Item = u64>,
-    ) -> Vec<RangeInclusive<u64>> {
-        let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-        for number in numbers {
-            match ranges.last_mut() {
-                Some(last) if *last.end() + 1 == number => *last = *last.start()..=number,
-                _ => ranges.push(number..=number),
-            }
-        }
-        ranges
-    }
 }
 
 impl fmt::Display for Damage {
@@ -149,14 +135,8 @@ impl fmt::Display for Damage {
         if self.is_all_unreached() {
             return write!(f, "all of {}", self.lineage);
         }
-        let words = self.versions.iter().map(|range| match (range.start(), range.end()) {
-            (start, end) if start == end => start.to_string(),
-            (start, end) => format!("{start} to {end}"),
-        });
-        let versions: Vec<String> = words.collect();
-        let is_one = matches!(&self.versions[..], [range] if range.start() == range.end());
-        let word = if is_one { "version" } else { "versions" };
-        write!(f, "{} of {} in {word} {}", self.piece, self.file.label(), versions.join(", "))
+        let versions = versions_in_words(&self.versions);
+        write!(f, "{} of {} in {versions}", self.piece, self.file.label())
     }
 }
 
@@ -238,10 +218,10 @@ mod tests {
             lineage: String::new(),
             file: FileName::of_text("chats/Anna/Story.jsonl"),
             piece: FilePart::Numbered(Numbering::Messages, 212, 212),
-            versions: Damage::ranges([40, 41, 42, 60]),
+            versions: ranges([40, 41, 42, 60]),
         };
         assert_eq!(damage.to_string(), "message 212 of Anna/Story in versions 40 to 42, 60");
-        let damage = Damage { versions: Damage::ranges([3]), ..damage };
+        let damage = Damage { versions: ranges([3]), ..damage };
         assert_eq!(damage.to_string(), "message 212 of Anna/Story in version 3");
     }
 }

@@ -393,3 +393,21 @@ fn the_name_of_the_machine_is_damaged() {
     let log = versions(&machine);
     assert!(log.contains("1 version") && log.contains("3 versions recorded on desk-"), "{log}");
 }
+
+#[test]
+fn what_is_wrong_with_one_user_does_not_stop_the_others() {
+    let place = tempfile::tempdir().unwrap();
+    let machine = Machine::with_stories(&place, "desk", &["ada", "bo", "cy"]);
+    machine.lose_its_name("ada");
+    fs::remove_dir_all(machine.user("bo")).unwrap();
+    for user in ["ada", "cy"] {
+        machine.save(user, 12);
+    }
+    let recorded = machine.run(&["record", "--all-users"]);
+    let said = printed(&recorded);
+    assert_eq!(recorded.status.code(), Some(2), "{said}");
+    for words in ["could not record ada", "the folder of bo is gone", "cy: Recorded 6 changes"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(said.contains(r#"`forklore --user "ada" history repair"#), "{said}");
+}

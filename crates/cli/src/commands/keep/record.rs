@@ -21,27 +21,53 @@ pub(crate) fn run(ui: &mut Ui<'_>, taverns: &[Tavern<'_>], histories: &Histories
         if taverns.len() > 1 {
             ui.set_user(Some(&tavern.folders.handle));
         }
-        if gone::is_folder_gone(tavern) {
-            let history = histories.open_existing(tavern)?;
-            if let Some(gone) = GoneUser::of(&tavern.folders, &history) {
-                Alarm::of_user(&gone).say(ui, "");
-                worst = worst.max(Exit::Found);
+        match record_user(ui, tavern, histories, taverns.len() > 1) {
+            Ok((exit, answer)) => {
+                worst = worst.max(exit);
+                answers.push(answer);
             }
-            continue;
+            // What is wrong with one user's history is no reason not to record the others.
+            Err(error) if taverns.len() > 1 => {
+                let user = &tavern.folders.handle;
+                let error = error.while_doing(format!("could not record {user}"));
+                error.report(ui);
+                answers.push(Json::object([
+                    ("user", Json::from(user.as_str())),
+                    ("error", error.to_json(ui)),
+                ]));
+                worst = worst.max(Exit::Failed);
+            }
+            Err(error) => return Err(error),
         }
-        let is_first = histories.open_existing(tavern).is_err();
-        let (scan, alarms) = record(ui, tavern, histories)?;
-        worst = worst.max(Exit::failed_if(!scan.unread.is_empty()));
-        worst = worst.max(Exit::found_if(!alarms.is_empty()));
-        say(ui, tavern, &scan, &alarms, taverns.len() > 1);
-        if is_first {
-            let place = histories.repository(tavern).display().to_string();
-            ui.say(Line::new().dim(format!("  The history is in `{place}`.")));
-        }
-        answers.push(answer(tavern, &scan, alarms));
     }
     ui.answer(&json::answer("record", [("users", Json::Array(answers))]));
     Ok(worst)
+}
+
+fn record_user(
+    ui: &mut Ui<'_>,
+    tavern: &Tavern<'_>,
+    histories: &Histories,
+    several: bool,
+) -> Result<(Exit, Json), CommandError> {
+    if gone::is_folder_gone(tavern) {
+        let history = histories.open_existing(tavern)?;
+        let gone = GoneUser::of(&tavern.folders, &history);
+        let alarm = gone.as_ref().map(Alarm::of_user);
+        alarm.iter().for_each(|alarm| alarm.say(ui, ""));
+        let exit = Exit::found_if(alarm.is_some());
+        let scan = Scan::default();
+        return Ok((exit, answer(tavern, &scan, Vec::new())));
+    }
+    let is_first = histories.open_existing(tavern).is_err();
+    let (scan, alarms) = record(ui, tavern, histories)?;
+    let exit = Exit::failed_if(!scan.unread.is_empty()).max(Exit::found_if(!alarms.is_empty()));
+    say(ui, tavern, &scan, &alarms, several);
+    if is_first {
+        let place = histories.repository(tavern).display().to_string();
+        ui.say(Line::new().dim(format!("  The history is in `{place}`.")));
+    }
+    Ok((exit, answer(tavern, &scan, alarms)))
 }
 
 pub(crate) fn record(

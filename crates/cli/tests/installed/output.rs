@@ -87,3 +87,17 @@ fn a_shell_completes_the_names_of_chats_and_lorebooks() {
     assert_eq!(offered("--al"), ["--allow"]);
     assert_eq!(offered("the"), ["Bo/The $5 tale"]);
 }
+
+#[test]
+fn a_time_zone_that_stands_for_none_is_named() {
+    let stage = stage();
+    let note = |zone: &str| {
+        let output = stage.command(&["log"]).env("TZ", zone).output().unwrap();
+        assert!(output.status.success(), "{zone}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(note("Nowhere/Bad").contains("\"Nowhere/Bad\" in TZ is not known here"));
+    for known in ["UTC", "UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", ":/etc/localtime", ""] {
+        assert_eq!(note(known), "", "{known}");
+    }
+}

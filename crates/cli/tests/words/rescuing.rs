@@ -134,3 +134,22 @@ fn what_was_another_at_a_time_goes_back_to_how_it_was() {
     let late = stage.run(["rescue", "--as-of", "2200-01-01"]);
     assert!(late.contains("Error: that time is in the future"), "{late}");
 }
+
+#[test]
+fn beside_a_torn_chat_there_is_a_way_on() {
+    let stage = Stage::new();
+    let story = tale("The harbour", 27);
+    write(&stage, "chats/Ada/The harbour.jsonl", &story, DAY);
+    let _ = stage.run(["record"]);
+    write(&stage, "chats/Ada/The harbour.jsonl", &story[..story.len() - 9], HOUR);
+    let _ = stage.run(["record"]);
+    let rescued = stage.run(["rescue", "--all", "--yes"]);
+    assert!(rescued.contains("as Ada/The harbour - restored 1"), "{rescued}");
+    let status = stage.run(["status"]);
+    let way = status.lines().find(|line| line.contains("whole again")).unwrap_or_default();
+    assert_snapshot!(way, @r#"Close every page of SillyTavern; then `forklore restore "Ada/The harbour" --version 1 --in-place --closed` makes Ada/The harbour whole again. If you go on in a copy of it, delete the damaged one in SillyTavern."#);
+    let args = ["restore", "Ada/The harbour", "--version", "1", "--in-place", "--closed"];
+    let restored = stage.run(args);
+    assert!(restored.starts_with("Restored Ada/The harbour to version 1"), "{restored}");
+    assert!(!stage.run(["status"]).contains("whole again"));
+}

@@ -6,6 +6,7 @@ use forklore_history::upkeep::fsck::{Verified, verify};
 use forklore_tavern::work::tavern::Tavern;
 
 use super::{Histories, Outcome};
+use crate::commands::shared::damage;
 use crate::exit::Exit;
 use crate::json::{self, Json};
 use crate::text::{Line, Style, bytes, count};
@@ -18,8 +19,13 @@ pub(super) fn run(ui: &mut Ui<'_>, tavern: &Tavern<'_>, histories: &Histories) -
         verify(&mut history, &live_reader(tavern), &|_, of| progress.tick_of(of))?
     };
     say(ui, &verified);
-    if !verified.is_sound() {
-        ui.hint("`forklore history repair` saves what can be saved, and deletes nothing.");
+    let is_only_lost = verified.faults.is_empty() && verified.lost_refs.is_empty();
+    if !verified.is_sound() && is_only_lost && !verified.damage.is_empty() {
+        ui.hint(
+            "`forklore history repair` takes from SillyTavern's files what they still have; `forklore history dismiss --damage` accepts that the rest is lost.",
+        );
+    } else if !verified.is_sound() {
+        ui.hint(damage::HINT);
     }
     ui.answer(&json::answer("history verify", [("history", answer(&verified))]));
     Ok(Exit::found_if(!verified.is_sound()))

@@ -70,6 +70,8 @@ pub(crate) enum Objection {
     NotInTheList(u64),
     #[error("there is nothing to undo")]
     NothingToUndo,
+    #[error("there is no operation {0} that is not undone yet")]
+    NoOperation(u64),
     #[error("there is no history to repair")]
     NothingToRepair,
     #[error("the history has not been repaired yet")]
@@ -135,6 +137,7 @@ diagnostics!(Objection {
     Self::BeforeTheHistory(began) => ("before-the-history", began: began.as_str()),
     Self::NotInTheList(number) => ("not-in-the-list", number: *number),
     Self::NothingToUndo => ("nothing-to-undo"),
+    Self::NoOperation(id) => ("no-operation", operation: *id),
     Self::NothingToRepair => ("nothing-to-repair"),
     Self::NotRepaired => ("not-repaired"),
     Self::NobodyToWatch => ("no-user"),

@@ -448,6 +448,10 @@ pub enum TrashCommand {
 /// Puts every file back byte for byte. Refuses if any of them has changed since.
 #[derive(Args, Debug)]
 pub struct UndoArgs {
+    /// Number of the operation, as messages about it name it (default: the last one)
+    #[arg(value_name = "NUMBER")]
+    pub operation: Option<u64>,
+
     /// Only show what would be undone
     #[arg(long)]
     pub dry_run: bool,

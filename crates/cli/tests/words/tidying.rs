@@ -90,3 +90,24 @@ fn undo_refuses_to_destroy_later_work() {
     ");
     assert_eq!(stage.scene.all()[child], bytes);
 }
+
+#[test]
+fn an_earlier_operation_is_undone_by_its_number() {
+    let stage = Stage::new();
+    let before = stage.scene.visible();
+    let _ = stage.run(["branch", "Story", "--at", "2"]);
+    let _ = stage.run(["branch", "Story", "--at", "1"]);
+    let child = "default-user/chats/Alice/Story - Branch #2.jsonl";
+    let mut bytes = stage.scene.all()[child].clone();
+    bytes.extend(b"\n{\"mes\":\"later\"}");
+    stage.scene.write(child, &bytes);
+    let refused = stage.run(["undo"]);
+    assert!(refused.contains("`forklore undo 1` undoes an earlier one"), "{refused}");
+    assert!(stage.run(["undo", "7"]).contains("there is no operation 7"));
+    assert!(stage.run(["undo", "1"]).starts_with("Undone: "));
+    let after = stage.scene.visible();
+    assert!(before.iter().all(|(path, bytes)| after.get(path) == Some(bytes)));
+    // The second one is still as it was: a chat and its lorebook.
+    assert_eq!(after.len(), before.len() + 2);
+    assert!(stage.run(["undo", "1"]).contains("there is no operation 1"));
+}

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -32,6 +33,8 @@ struct Truth {
     folder: tempfile::TempDir,
     contents: BTreeMap<Name, Vec<u8>>,
     objects: BTreeMap<Name, Vec<String>>,
+    /// The content of every object, hashed: git does not look whether it is the right one.
+    hashes: BTreeMap<String, u64>,
 }
 
 /// A data folder with its histories beside it.
@@ -191,14 +194,18 @@ impl Truth {
             objects.insert(name, own.into_iter().chain(below).collect());
         }
         assert_eq!(objects.len(), contents.len());
-        (Self { folder, contents, objects }, story)
+        let mut reader = CatFile::new(&stage.repository());
+        let ids: BTreeSet<String> = objects.values().flatten().cloned().collect();
+        let hashes = ids.into_iter().map(|id| (id.clone(), reader.hash(&id).unwrap())).collect();
+        (Self { folder, contents, objects, hashes }, story)
     }
 
     /// The versions of which plain git reads every object in a damaged history.
     fn readable(&self, repository: &Path) -> BTreeSet<Name> {
         let all: BTreeSet<&String> = self.objects.values().flatten().collect();
         let mut reader = CatFile::new(repository);
-        let there: BTreeSet<&String> = all.into_iter().filter(|id| reader.can_read(id)).collect();
+        let there: BTreeSet<&String> =
+            all.into_iter().filter(|id| reader.hash(id).as_ref() == self.hashes.get(*id)).collect();
         let names = self.objects.iter();
         let whole = names.filter(|(_, ids)| ids.iter().all(|id| there.contains(id)));
         whole.map(|(name, _)| name.clone()).collect()
@@ -216,7 +223,8 @@ impl CatFile {
         Self { repository: repository.to_owned(), running: None }
     }
 
-    fn can_read(&mut self, id: &str) -> bool {
+    /// The hash of an object's content, if git reads it.
+    fn hash(&mut self, id: &str) -> Option<u64> {
         let (_, input, output) = self.running.get_or_insert_with(|| {
             let mut command = Command::new("git");
             command.arg("--git-dir").arg(&self.repository).args(["cat-file", "--batch"]);
@@ -227,19 +235,29 @@ impl CatFile {
         });
         let found = writeln!(input, "{id}").ok().and_then(|()| read_object(output));
         match found {
-            Some(is_there) => is_there,
+            Some(content) => content.map(|content| hash_of(&content)),
             None => {
                 if let Some((mut child, ..)) = self.running.take() {
+                    let _ = child.kill();
                     let _ = child.wait();
                 }
-                false
+                None
             }
         }
     }
 }
 
-/// Whether the object is there; `None` if git gave up.
-fn read_object(output: &mut ChildStdout) -> Option<bool> {
+fn hash_of(content: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    content.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// More than any object here. What a damaged index leads to can claim anything.
+const LARGEST: usize = 1 << 20;
+
+/// The object, or `None` inside if there is none; `None` outside if git gave up.
+fn read_object(output: &mut ChildStdout) -> Option<Option<Vec<u8>>> {
     let mut head = Vec::new();
     let mut byte = [0];
     loop {
@@ -251,12 +269,13 @@ fn read_object(output: &mut ChildStdout) -> Option<bool> {
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     if head.ends_with(" missing") {
-        return Some(false);
+        return Some(None);
     }
-    let size: usize = head.rsplit(' ').next()?.parse().ok()?;
+    let size: usize = head.rsplit(' ').next()?.parse().ok().filter(|size| *size < LARGEST)?;
     let mut content = vec![0; size + 1];
     output.read_exact(&mut content).ok()?;
-    Some(true)
+    content.pop();
+    Some(Some(content))
 }
 
 #[derive(Clone, Copy, Debug)]

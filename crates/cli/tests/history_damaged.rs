@@ -1,8 +1,9 @@
 //! A history that is damaged in one place goes on in all others: every file is recorded, every
 //! version that plain git can still read is found and shown, and no byte is wrong.
 //!
-//! By default a sample of the places is damaged; `FORKLORE_SWEEP=all` damages every 4 KB block of
-//! every pack, every byte of the small files, and 2,000 places of the indexes.
+//! By default a sample of the places is damaged; `FORKLORE_SWEEP=1` damages every 4 KB block of
+//! every pack, every byte of the small files, and 2,000 places of the indexes. With a larger number
+//! it is every nth byte and so many fewer places of the indexes.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "the helpers are tests too")]
 
@@ -391,7 +392,7 @@ fn check(truth: &Truth, story: &mut Story, file: &Path, harm: Harm, seed: u64) -
 }
 
 /// Where each file is damaged.
-fn places(repository: &Path, is_whole: bool) -> Vec<(PathBuf, Harm)> {
+fn places(repository: &Path, nth: Option<usize>) -> Vec<(PathBuf, Harm)> {
     let mut random = Rng::with_seed(11);
     let mut places = Vec::new();
     let tree = read_tree(repository);
@@ -402,16 +403,16 @@ fn places(repository: &Path, is_whole: bool) -> Vec<(PathBuf, Harm)> {
         let mut add = |harm| places.push((file.clone(), harm));
         if name.ends_with(".pack") {
             let blocks: Vec<usize> = (0..length).step_by(4096).collect();
-            let step = if is_whole { 1 } else { 9 };
+            let step = if nth.is_some() { 1 } else { 9 };
             blocks.into_iter().step_by(step).for_each(|at| add(Harm::Zeros(at, 4096)));
             add(Harm::Cut(length / 2));
             add(Harm::Gone);
         } else if name.ends_with(".idx") {
-            let count = if is_whole { 2000 / indexes } else { 3 };
+            let count = nth.map_or(3, |nth| 2000 / indexes / nth);
             (0..count).for_each(|_| add(Harm::Flip(random.usize(..length))));
             add(Harm::Gone);
         } else if ["machine", "config", "HEAD", "packed-refs", "journal"].contains(&name) {
-            let step = if is_whole { 1 } else { length.div_ceil(4) };
+            let step = nth.unwrap_or(length.div_ceil(4));
             (0..length).step_by(step).for_each(|at| add(Harm::Flip(at)));
             (0..length).step_by(step * 3).for_each(|at| add(Harm::Cut(at)));
             add(Harm::Gone);
@@ -422,10 +423,10 @@ fn places(repository: &Path, is_whole: bool) -> Vec<(PathBuf, Harm)> {
 
 #[test]
 fn damage_stops_nothing_but_itself() {
-    let is_whole = std::env::var("FORKLORE_SWEEP").is_ok_and(|sweep| sweep == "all");
+    let nth = std::env::var("FORKLORE_SWEEP").ok().and_then(|nth| nth.parse().ok());
     let (truth, story) = Truth::new();
     let stage = Stage { folder: truth.folder.path().to_owned() };
-    let places = places(&stage.repository(), is_whole);
+    let places = places(&stage.repository(), nth);
     let packs = places.iter().filter(|(file, _)| file.extension().is_some()).count();
     assert!(packs > 10, "{places:?}");
     let wrong: Mutex<BTreeMap<String, Vec<String>>> = Mutex::default();

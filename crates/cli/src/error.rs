@@ -150,11 +150,10 @@ impl From<RootError> for CommandError {
             .looked
             .iter()
             .any(|place| matches!(place.how, RootSource::Flag | RootSource::ForkloreData));
-        let searched = match is_given {
-            true => "",
-            false => {
-                " No SillyTavern is in this folder, in the three above it, or in `~/SillyTavern`."
-            }
+        let searched = if is_given {
+            ""
+        } else {
+            " No SillyTavern is in this folder, in the three above it, or in `~/SillyTavern`."
         };
         Self::of(&error).because(looked.collect::<Vec<_>>()).hinted(format!(
             "Use --data DIR, or set FORKLORE_DATA. It is the folder that contains `default-user`.{searched}",

@@ -158,9 +158,10 @@ impl<'a> Ui<'a> {
     }
 
     fn render(&self, line: Line, color: bool) -> String {
-        let line = match self.stamp.is_empty() {
-            true => line,
-            false => Line::new().dim(&self.stamp).plain(" ").followed_by(line),
+        let line = if self.stamp.is_empty() {
+            line
+        } else {
+            Line::new().dim(&self.stamp).plain(" ").followed_by(line)
         };
         self.pasteable(&line.render(color))
     }
@@ -176,7 +177,9 @@ impl<'a> Ui<'a> {
             if !self.folder_options.is_empty() {
                 whole += &format!("{} ", sanitize(&self.folder_options));
             }
-            if let Some(user) = self.user.as_deref().filter(|_| !names_user(part)) {
+            if !names_user(part)
+                && let Some(user) = &self.user
+            {
                 whole += &format!("--user {} ", sanitize(&quoted(user)));
             }
             whole += part;

@@ -87,7 +87,7 @@ impl Checks {
     /// The place of the entry that this one is a delta of; `None` if it is not whole.
     fn check_entry(&self, bundle: &Bundle, index: u32, offset: u64) -> Option<Option<u32>> {
         let at = self.entries.partition_point(|(other, _)| *other <= offset);
-        let end = bundle.pack.data_len() - TRAILER;
+        let end = bundle.pack.data_len().saturating_sub(TRAILER);
         let end = self.entries.get(at).map_or(end as u64, |(next, _)| *next);
         let bytes = bundle.pack.entry_slice(offset..end)?;
         if Some(crc32fast::hash(bytes)) != bundle.index.crc32_at_index(index) {
@@ -157,9 +157,10 @@ impl Packs {
         checks.resize_with(self.packs.len(), Checks::default);
         self.locations(id).any(|(at, index)| {
             checks[at].asked += 1;
-            match checks[at].asked < FEW {
-                true => matches!(self.read(id, &mut Vec::new()), Ok(Some(_))),
-                false => checks[at].is_whole(&self.packs[at], index),
+            if checks[at].asked < FEW {
+                matches!(self.read(id, &mut Vec::new()), Ok(Some(_)))
+            } else {
+                checks[at].is_whole(&self.packs[at], index)
             }
         })
     }

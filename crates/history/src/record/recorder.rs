@@ -200,22 +200,7 @@ impl<'d> Recorder<'_, 'd> {
             self.memory.remember(&lineage.reference, lineage.tip.id, compared.now);
             return Ok(None);
         }
-        let described = match &before {
-            Some(before) => {
-                describe(&self.writing, lineage.kind, Some(before), &compared).if_readable()?
-            }
-            None => None,
-        };
-        let mut summary = match described {
-            Some(summary) => summary,
-            // It is whole, whatever the one before it has become.
-            None => {
-                let summary = describe(&self.writing, lineage.kind, None, &compared)?;
-                let words =
-                    "changed; how is not known, because the version before it cannot be read";
-                Summary { words: words.to_owned(), ..summary }
-            }
-        };
+        let mut summary = self.describe_next(lineage.kind, before.as_ref(), &compared)?;
         if let Origin::Restored { version } = change.why {
             // Going back to fewer messages was intended.
             summary.collapse = None;
@@ -230,6 +215,24 @@ impl<'d> Recorder<'_, 'd> {
             self.add(&lineage.reference, Some(lineage), change, summary, compared.tree)?;
         self.memory.remember(&lineage.reference, recorded.stored.id, compared.now);
         Ok(Some(recorded))
+    }
+
+    /// Describes a version that follows another one, as far as that one can be read.
+    fn describe_next(
+        &self,
+        kind: FileKind,
+        before: Option<&Tracked>,
+        compared: &ComparedFile<'_>,
+    ) -> Result<Summary> {
+        if let Some(before) = before
+            && let Some(summary) =
+                describe(&self.writing, kind, Some(before), compared).if_readable()?
+        {
+            return Ok(summary);
+        }
+        let summary = describe(&self.writing, kind, None, compared)?;
+        let words = "changed; how is not known, because the version before it cannot be read";
+        Ok(Summary { words: words.to_owned(), ..summary })
     }
 
     /// Adds a restored file. `from` is the version that was restored, of this file or of another.
@@ -301,12 +304,8 @@ impl<'d> Recorder<'_, 'd> {
         if !known.insert(compared.tree) {
             return Ok(None);
         }
-        let described = match &parent {
-            Some(_) => describe(&self.writing, kind, Some(&before), &compared).if_readable()?,
-            None => None,
-        };
-        let summary = match described {
-            Some(summary) => summary,
+        let summary = match &parent {
+            Some(_) => self.describe_next(kind, Some(&before), &compared)?,
             None => describe(&self.writing, kind, None, &compared)?,
         };
         // What happened to an old chat long ago should not raise an alarm.

@@ -143,8 +143,12 @@ impl Layout {
     /// Whether there is a repository, as far as it was created. `HEAD` is created last; the others
     /// show that it existed.
     pub fn exists(&self, disk: &dyn Disk) -> Result<bool> {
-        let signs = [self.head(), self.journal(), self.packed_refs()];
-        Ok(signs.iter().any(|sign| disk.exists(sign).unwrap_or(true)))
+        for sign in [self.head(), self.journal(), self.packed_refs()] {
+            if disk.exists(&sign)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Creates whatever is missing. Requires the lock.

@@ -62,6 +62,7 @@ pub struct Store<'d> {
     journal: JournalState,
     /// Some refs may be missing.
     has_damaged_refs: bool,
+    /// The file that may have lost them was copied, and may be written again.
     are_refs_aside: bool,
     /// An object was wanted and could not be read.
     met_damage: Cell<bool>,
@@ -254,17 +255,12 @@ impl<'d> Store<'d> {
 
     fn apply_recording(&mut self, recording: Recording) {
         for object in recording.objects {
-            if !self.pending.at.contains_key(&object.id) && !self.is_stored(&object.id) {
+            if !self.pending.at.contains_key(&object.id) && !self.packs.is_whole(&object.id) {
                 self.pending.at.insert(object.id, self.pending.objects.len());
                 self.pending.objects.push(object);
             }
         }
         self.refs.extend(recording.refs);
-    }
-
-    /// Whether a pack has the object, and it can be read.
-    fn is_stored(&self, id: &Id) -> bool {
-        self.packs.is_whole(id)
     }
 
     /// Whether the object is here and can be read.

@@ -39,7 +39,7 @@ pub(crate) struct Memory {
     strays: OnceCell<Strays>,
 }
 
-/// More than were ever recorded after the newest version that can be read.
+/// More than can have been recorded after the newest version that can be read.
 const LOST_ORDERS: u64 = 1_000_000;
 
 /// How many pieces are cached at most, over all files: about forty bytes each.
@@ -167,8 +167,14 @@ impl<'d> History<'d> {
     /// cannot be read, the newest one before it that can; [`History::lost`] has the others.
     pub fn last_there(&self, tip: &StoredVersion) -> Result<(StoredVersion, Vec<u8>)> {
         let mut damaged = None;
-        let there = self.versions(tip).filter(|stored| stored.version.why != Origin::Deleted);
-        for stored in there {
+        for stored in self.versions(tip) {
+            // A deletion has the content of the version before it, which may be lost.
+            let is_same = |before: &StoredVersion| before.tree == stored.tree;
+            if stored.version.why == Origin::Deleted
+                && self.before(&stored).is_some_and(|it| is_same(&it))
+            {
+                continue;
+            }
             match self.content(&stored) {
                 Ok(bytes) => return Ok((stored, bytes)),
                 Err(error) if error.is_damage() => damaged = damaged.or(Some(error)),

@@ -108,8 +108,8 @@ pub(crate) fn write_accepted(store: &Store<'_>, accepted: &Accepted) -> Result<(
         numbers.iter().map(move |number| format!("{lineage} {number}\n"))
     });
     let text: String = lines.collect();
-    match text.is_empty() {
-        true => store.disk.remove_if_exists(&store.layout().accepted()),
-        false => store.disk.replace(&store.layout().accepted(), &[text.as_bytes()]),
+    if text.is_empty() {
+        return store.disk.remove_if_exists(&store.layout().accepted());
     }
+    store.disk.replace(&store.layout().accepted(), &[text.as_bytes()])
 }

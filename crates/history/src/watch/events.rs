@@ -141,7 +141,14 @@ impl Events {
     /// Watches a user's folder. To be called again after one of its subfolders was created.
     pub(super) fn add(&mut self, user: usize, home: &Path) -> notify::Result<()> {
         self.homes().users.insert(home.to_owned(), user);
-        self.watch_folders(home)
+        self.watcher.watch(home, RecursiveMode::NonRecursive)?;
+        for (folder, mode) in FOLDERS {
+            let path = home.join(folder);
+            if path.is_dir() {
+                self.watcher.watch(&path, mode)?;
+            }
+        }
+        Ok(())
     }
 
     /// Watches a user's folder that was gone: what was watched before no longer exists, or has
@@ -152,17 +159,6 @@ impl Events {
             let _ = self.watcher.unwatch(&path);
         }
         self.add(user, home)
-    }
-
-    fn watch_folders(&mut self, home: &Path) -> notify::Result<()> {
-        self.watcher.watch(home, RecursiveMode::NonRecursive)?;
-        for (folder, mode) in FOLDERS {
-            let path = home.join(folder);
-            if path.is_dir() {
-                self.watcher.watch(&path, mode)?;
-            }
-        }
-        Ok(())
     }
 
     fn homes(&self) -> MutexGuard<'_, Homes> {

@@ -372,15 +372,27 @@ impl<'d> Watch<'d> {
         }
     }
 
-    fn record(&mut self, at: usize, file_events: Vec<FileEvent>, on_report: &mut OnReport<'_>) {
+    fn record(&mut self, at: usize, mut file_events: Vec<FileEvent>, on_report: &mut OnReport<'_>) {
         if self.users[at].state == WatchState::Full || file_events.is_empty() {
             return;
         }
-        // Without the folder nothing counts as deleted: its disk may not be mounted.
+        // Without the folder nothing counts as deleted: its disk may not be mounted. What was saved
+        // before it went is open, and is recorded.
         if self.is_folder_gone(at) {
+            file_events.retain(|event| !matches!(event, FileEvent::Gone(_)));
+            self.record_events(at, file_events, on_report);
             self.rescan(at, on_report);
-            return;
+        } else {
+            self.record_events(at, file_events, on_report);
         }
+    }
+
+    fn record_events(
+        &mut self,
+        at: usize,
+        file_events: Vec<FileEvent>,
+        on_report: &mut OnReport<'_>,
+    ) {
         let mut buffer = std::mem::take(&mut self.buffer);
         let recorded =
             self.open_history(at).and_then(|watched| watched.record(file_events, &mut buffer));

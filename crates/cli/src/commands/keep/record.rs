@@ -57,7 +57,7 @@ fn record_user(
         alarm.iter().for_each(|alarm| alarm.say(ui, ""));
         let exit = Exit::found_if(alarm.is_some());
         let scan = Scan::default();
-        return Ok((exit, answer(tavern, &scan, Vec::new())));
+        return Ok((exit, answer(tavern, &scan, alarm.into_iter().collect())));
     }
     let is_first = histories.open_existing(tavern).is_err();
     let (scan, alarms) = record(ui, tavern, histories)?;

@@ -67,10 +67,7 @@ pub(crate) fn run(
     };
     let root = first.folders.data_root.root();
     let mut watch = Watch::new(settings, users).map_err(cannot_watch)?;
-    if !args.all_users {
-        // Where it cannot be watched, a folder that is gone is noticed a little later.
-        let _ = watch.watch_root(root);
-    } else {
+    if args.all_users {
         watch
             .follow_users(root, || {
                 let users = Users::find(first.disk, root).map(|users| users.users);
@@ -86,6 +83,9 @@ pub(crate) fn run(
                     .collect()
             })
             .map_err(cannot_watch)?;
+    } else {
+        // Where it cannot be watched, a folder that is gone is noticed a little later.
+        let _ = watch.watch_root(root);
     }
     install_stop_handlers(watch.stopper(), args.until_closed);
     let mut reporter = Reporter {

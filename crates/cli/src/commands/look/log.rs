@@ -146,8 +146,8 @@ impl Log<'_, '_> {
         self.say_end(ui, shown.iter().map(|stored| &stored.version).zip(times), older as u64);
         self.say_elsewhere(ui, lineage);
         let is_whole = older == 0 && !self.has_time_range();
-        let before = shown.last().filter(|_| is_whole);
-        let before = before.and_then(|oldest| self.history.before(oldest));
+        let oldest = if is_whole { shown.last() } else { None };
+        let before = oldest.and_then(|oldest| self.history.before(oldest));
         if let Some(before) = &before {
             let (file, number) = (before.version.file.label(), before.version.number);
             ui.say(Line::new().dim(format!(

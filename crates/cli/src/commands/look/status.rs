@@ -126,12 +126,7 @@ fn say_counts(
 }
 
 fn with_gone_users(mut answer: Json, gone_users: &[GoneUser]) -> Json {
-    let gone = gone_users.iter().map(|gone| {
-        Json::object([
-            ("user", Json::from(gone.handle.as_str())),
-            ("text", Json::from(gone.text.as_str())),
-        ])
-    });
+    let gone = gone_users.iter().map(GoneUser::to_json);
     if let Some(object) = answer.as_object_mut() {
         object.insert("gone_users", Json::Array(gone.collect()));
     }
@@ -211,8 +206,9 @@ fn hints(
     let home = home(&tavern.folders);
     for checked in &verified.checked {
         let is_damaged = checked.findings.iter().any(|it| matches!(it, Finding::Damage(_)));
-        let path = checked.chat.path.strip_prefix(&home).ok().filter(|_| is_damaged);
-        hints.extend(path.and_then(|path| history.way_back(&FileName::of_path(path))));
+        if is_damaged && let Ok(path) = checked.chat.path.strip_prefix(&home) {
+            hints.extend(history.way_back(&FileName::of_path(path)));
+        }
     }
     if findings().any(|finding| matches!(finding, Finding::BookShared { .. })) {
         hints.push("`forklore split --all` gives every timeline its own lorebook.".to_owned());

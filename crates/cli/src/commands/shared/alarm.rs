@@ -81,7 +81,7 @@ impl Alarm {
             words: gone.text.clone(),
             kept_note: "what was recorded of them is kept",
             hint: gone.hint(),
-            json: None,
+            json: Some(gone.to_json()),
         }
     }
 

@@ -57,6 +57,13 @@ impl GoneUser {
         Self { handle: folders.handle.clone(), text, root }
     }
 
+    pub(crate) fn to_json(&self) -> Json {
+        Json::object([
+            ("user", Json::from(self.handle.as_str())),
+            ("text", Json::from(self.text.as_str())),
+        ])
+    }
+
     pub(crate) fn hint(&self) -> String {
         let user = quoted(&self.handle);
         let dismiss = format!("`forklore --user {user} history dismiss --gone`");

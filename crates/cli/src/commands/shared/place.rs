@@ -124,10 +124,11 @@ fn instead(
     let usable = |place: &&RejectedPlace| {
         matches!(place.why, RejectReason::NotADataRoot) || histories.is_data_named
     };
-    recorded.or_else(|| {
-        let place = places.into_iter().find(usable).filter(|_| is_enough)?;
-        Some(FoundRoot { root: place.path.clone(), handle: None, how: place.how })
-    })
+    if recorded.is_some() || !is_enough {
+        return recorded;
+    }
+    let place = places.into_iter().find(usable)?;
+    Some(FoundRoot { root: place.path.clone(), handle: None, how: place.how })
 }
 
 fn recorded_at(disk: &dyn Disk, histories: &Histories, place: &RejectedPlace) -> Option<FoundRoot> {

@@ -198,9 +198,10 @@ impl Summary {
             (name, loss, hint)
         });
         // A missing folder is reported once, and not file by file.
-        let gone = match gone::is_folder_gone(tavern) {
-            true => Vec::new(),
-            false => gone::find_all(tavern, history)?,
+        let gone = if gone::is_folder_gone(tavern) {
+            Vec::new()
+        } else {
+            gone::find_all(tavern, history)?
         };
         let gone = gone.iter().map(|vanished| {
             let words = format!("{}; {}", vanished.words(), gone::noticed(vanished, now, zone));
@@ -216,8 +217,10 @@ impl Summary {
             let is_open = losses.iter().any(|(_, loss, _)| loss.reference == lineage.reference);
             let is_damaged =
                 lineage.kind == FileKind::Chat && lineage.tip.version.collapse.is_some();
-            let good = history.pins(lineage).into_iter().next_back();
-            let good = good.filter(|_| is_damaged && !is_open)?;
+            if is_open || !is_damaged {
+                return None;
+            }
+            let good = history.pins(lineage).into_iter().next_back()?;
             let options = format!("--version {good} --in-place --closed");
             let restore = command("restore", &finder.name_of(lineage), &options);
             let label = lineage.file().label();
